@@ -1,0 +1,1 @@
+"""Vendor-exact, differentiable models of the Franka FR3 and FER."""

@@ -1,0 +1,1 @@
+"""Rigid-body algorithms of a serial chain of revolute joints."""

@@ -1,0 +1,1 @@
+"""Robot descriptions as package data."""
