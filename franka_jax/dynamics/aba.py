@@ -33,9 +33,7 @@ def aba(
     rest = jnp.zeros(6, dtype)
     bias_acceleration, bias_force = jax.lax.scan(_bias, rest, (X, chain.phi, dq))[1]
     nothing = jnp.zeros((6, 6), dtype), rest
-    articulated = jax.lax.scan(
-        _articulate, nothing, (X, inertias, bias_force, bias_acceleration, tau), reverse=True
-    )[1]
+    articulated = jax.lax.scan(_articulate, nothing, (X, inertias, bias_force, bias_acceleration, tau), reverse=True)[1]
     base = jnp.concatenate([-gravity, jnp.zeros(3, dtype)])
     return jax.lax.scan(_accelerate, base, (X, bias_acceleration, *articulated))[1]
 

@@ -83,6 +83,6 @@ def spatial_inertia(phi: Phi) -> Float[Array, "6 6"]:
 
 
 def momentum(phi: Phi, v: Vector3, w: Vector3) -> tuple[Vector3, Vector3]:
-    """Linear and angular momentum about the origin of a body that moves with twist (v, w): l = m v + w x h, k = h x v + I w."""
+    """Momenta about the origin of a body that moves with twist (v, w): l = m v + w x h, k = h x v + I w."""
     h = phi[1:4]
     return phi[0] * v + cross(w, h), cross(h, v) + rotate(tensor(phi), w)

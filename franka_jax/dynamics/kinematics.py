@@ -9,7 +9,7 @@ from .spatial import Placement, compose
 
 
 def link_placements(chain: Chain, q: Float[Array, "n"]) -> Placement:
-    """Placements of all joint frames (after their rotation) in the base: rotations (n, 3, 3), translations (n, 3), m."""
+    """Joint frames (after their rotation) in the base: rotations (n, 3, 3), translations (n, 3), m."""
     first = Placement(jnp.eye(3, dtype=chain.phi.dtype), jnp.zeros(3, chain.phi.dtype))
     return jax.lax.scan(_descend, first, joint_placements(chain, q))[1]
 
