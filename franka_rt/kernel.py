@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import math
 import os
 import threading
@@ -68,7 +69,7 @@ def _aligned(words: int) -> np.ndarray:
     return memory[offset : offset + words]
 
 
-def _split(block: np.ndarray, leaves: Sequence[Leaf], before: tuple[int, ...] = (), after: tuple[int, ...] = ()) -> tuple:
+def split(block: np.ndarray, leaves: Sequence[Leaf], before: tuple[int, ...] = (), after: tuple[int, ...] = ()) -> tuple:
     """Views of one array per leaf, of shape (*before, *leaf.shape, *after), one behind the other in `block`."""
     factor, offset, views = math.prod(before) * math.prod(after), 0, []
     for leaf in leaves:
@@ -89,11 +90,18 @@ class BoundKernel:
     giving it back. Not for two threads at once.
     """
 
-    __slots__ = ("inputs", "outputs", "results", "run")
+    __slots__ = ("_views", "inputs", "outputs", "results", "run")
 
-    def __init__(self, function: Any, inputs: tuple[np.ndarray, ...], outputs: tuple[np.ndarray, ...], results: np.ndarray) -> None:
+    def __init__(self, function: Any, inputs: tuple, outputs: tuple, results: np.ndarray, leaves: Sequence[Leaf]) -> None:
         self.inputs, self.outputs, self.results = inputs, outputs, results
+        offsets = itertools.accumulate((8 * leaf.size for leaf in leaves), initial=0)
+        self._views = [(leaf.shape, leaf.word, offset) for leaf, offset in zip(leaves, offsets, strict=False)]
         self.run = partial(function, _pointers((*inputs, *outputs)))
+
+    def fresh(self) -> tuple[np.ndarray, ...]:
+        """Copies of the outputs of one state, views of one new array."""
+        block, array = self.results.copy(), np.ndarray
+        return tuple([array(shape, dtype, block, offset) for shape, dtype, offset in self._views])
 
 
 @cache
@@ -150,10 +158,10 @@ class Kernel:
 
     def bind(self, results: np.ndarray | None = None) -> BoundKernel:
         """Fixed buffers for a loop that allocates nothing; `results` is the array for all outputs of an earlier binding."""
-        inputs = _split(_aligned(sum(leaf.size for leaf in self.inputs)), self.inputs)
+        inputs = split(_aligned(sum(leaf.size for leaf in self.inputs)), self.inputs)
         if results is None:
             results = _aligned(sum(leaf.size for leaf in self.outputs))
-        return BoundKernel(self._one, inputs, _split(results, self.outputs), results)
+        return BoundKernel(self._one, inputs, split(results, self.outputs), results, self.outputs)
 
     def bind_blocks(self, states: int) -> BoundKernel:
         """Buffers in the kernel's own layout: every leaf is an array (blocks, *shape, lanes), state i is block
@@ -162,8 +170,8 @@ class Kernel:
         blocks, lanes = -(-states // self.lanes), self.lanes
         sizes = [blocks * lanes * sum(leaf.size for leaf in leaves) for leaves in (self.inputs, self.outputs)]
         memory, results = map(_aligned, sizes)
-        inputs, outputs = (_split(m, x, (blocks,), (lanes,)) for m, x in ((memory, self.inputs), (results, self.outputs)))
-        return BoundKernel(partial(self._library.kernel_blocks, ctypes.c_int64(blocks)), inputs, outputs, results)
+        inputs, outputs = (split(m, x, (blocks,), (lanes,)) for m, x in ((memory, self.inputs), (results, self.outputs)))
+        return BoundKernel(partial(self._library.kernel_blocks, ctypes.c_int64(blocks)), inputs, outputs, results, self.outputs)
 
     # one state --------------------------------------------------------------------------------------------------------
 
@@ -181,8 +189,8 @@ class Kernel:
                 buffer[...] = leaf.check(value)
         bound.run()
         if out is None:
-            fresh = _split(bound.results.copy(), self.outputs)
-            return self._build([x.astype(leaf.dtype, copy=False) for x, leaf in zip(fresh, self.outputs, strict=True)])
+            fresh = zip(bound.fresh(), self.outputs, strict=True)
+            return self._build([x.astype(leaf.dtype, copy=False) for x, leaf in fresh])
         for target, buffer in zip(self._targets(out, ()), bound.outputs, strict=True):
             target[...] = buffer
         return out
@@ -250,7 +258,7 @@ class Kernel:
         """Arrays for the results of N states, flat. They share one block: above 4 MB NumPy asks the system for large
         pages, which makes writing fresh memory ten times faster.
         """
-        views = _split(np.empty(states * sum(leaf.size for leaf in self.outputs)), self.outputs, (states,))
+        views = split(np.empty(states * sum(leaf.size for leaf in self.outputs)), self.outputs, (states,))
         return [x if x.dtype == leaf.dtype else x.astype(leaf.dtype) for x, leaf in zip(views, self.outputs, strict=True)]
 
     def _axes(self, arguments: tuple[Any, ...], in_axes: Sequence[int | None] | None) -> list[int]:
