@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, ArrayLike, Bool, Float
 
 from . import arguments
 from .dynamics.spatial import product, rotate
@@ -37,7 +37,7 @@ class WrenchEstimate(NamedTuple):
 
 
 def estimate_wrench(
-    jacobian: Float[Array, "6 7"], tau_ext: Float[Array, "7"], smallest: Any = SMALLEST_SINGULAR_VALUE
+    jacobian: Float[ArrayLike, "6 7"], tau_ext: Float[ArrayLike, "7"], smallest: Any = SMALLEST_SINGULAR_VALUE
 ) -> WrenchEstimate:
     """The wrench that explains `tau_ext` (7,), N m, through `jacobian` (6, 7), linear rows first.
 
