@@ -17,7 +17,6 @@ myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 default_role = "code"
-suppress_warnings = ["toc.empty_glob"]  # pages of the guide are picked up by name, whichever there are
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
