@@ -33,8 +33,9 @@ def write_api(folder: Path) -> None:
     shown = set()
     for name in MODULES:
         module = importlib.import_module(name) if find_spec(name) else None
-        public = [key for key in getattr(module, "__all__", ()) if id(getattr(module, key)) not in shown]
-        shown.update(id(getattr(module, key)) for key in public)
+        entries = {key: getattr(module, key) for key in getattr(module, "__all__", ())}
+        public = [key for key, value in entries.items() if not (callable(value) and id(value) in shown)]
+        shown.update(id(value) for value in entries.values())
         if public:
             (folder / f"{name}.md").write_text(_api_page(name, module, public), encoding="utf-8")
 

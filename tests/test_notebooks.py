@@ -11,7 +11,7 @@ from nbclient import NotebookClient
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-CELL_SECONDS = 120
+CELL_SECONDS = 300
 
 
 class ThisInterpreter(AsyncKernelManager):
