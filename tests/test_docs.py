@@ -7,19 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import jax
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
-
-
-@pytest.fixture
-def _jax_settings_restored():
-    before = jax.config.read("jax_enable_x64")
-    yield
-    jax.config.update("jax_enable_x64", before)
 
 
 def blocks(page: Path):
@@ -29,7 +21,6 @@ def blocks(page: Path):
         yield "\n" * text[: match.start(1)].count("\n") + match[1], match[2]
 
 
-@pytest.mark.usefixtures("_jax_settings_restored")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_blocks_run_and_print_what_the_page_says(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

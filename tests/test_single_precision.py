@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import jax
 import pytest
 
 from benchmarks.single_precision import QUANTITIES, measure
@@ -13,10 +12,7 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "model.md"
 
 @pytest.fixture(scope="module")
 def measured():
-    before = jax.config.read("jax_enable_x64")
-    jax.config.update("jax_enable_x64", True)
-    yield measure("FR3")
-    jax.config.update("jax_enable_x64", before)
+    return measure("FR3")
 
 
 @pytest.fixture(scope="module")

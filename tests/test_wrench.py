@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from franka_jax import Frame, estimate_wrench, fr3
+from franka_jax import Frame, estimate_wrench
 
 READY = np.array([0, -np.pi / 4, 0, -3 * np.pi / 4, 0, np.pi / 2, np.pi / 4])
 STRETCHED = np.zeros(7)
@@ -14,12 +14,9 @@ EE_T_K = np.array([[1.0, 0, 0, 0.02], [0, 0, -1, -0.03], [0, 1, 0, 0.05], [0, 0,
 WRENCH = np.array([12.0, -7.5, 30.0, 1.5, -0.8, 0.4])
 
 
-@pytest.fixture(scope="module")
-def model():
-    before = jax.config.read("jax_enable_x64")
-    jax.config.update("jax_enable_x64", True)
-    yield fr3()
-    jax.config.update("jax_enable_x64", before)
+@pytest.fixture
+def model(fr3_model):
+    return fr3_model
 
 
 def stiffness_jacobian(model, q, kind="zero_jacobian"):
