@@ -1,13 +1,14 @@
 """The error of a float32 model is the documented one: measured again, compared with the table in docs/model.md."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from benchmarks.single_precision import QUANTITIES, measure
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "model.md"
+from .reference import ROOT
+
+PAGE = ROOT / "docs" / "model.md"
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,8 @@ import pytest
 
 from franka_jax import Frame, estimate_wrench
 
-READY = np.array([0, -np.pi / 4, 0, -3 * np.pi / 4, 0, np.pi / 2, np.pi / 4])
+from .reference import READY
+
 STRETCHED = np.zeros(7)
 F_T_EE = np.array([[0.7071, 0.7071, 0, 0], [-0.7071, 0.7071, 0, 0], [0, 0, 1, 0.1034], [0, 0, 0, 1]])
 EE_T_K = np.array([[1.0, 0, 0, 0.02], [0, 0, -1, -0.03], [0, 1, 0, 0.05], [0, 0, 0, 1]])
