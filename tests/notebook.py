@@ -36,6 +36,7 @@ def execute(notebook: NotebookNode) -> NotebookNode:
         resources={"metadata": {"path": str(ROOT)}},
     )
     executed = client.execute()
+    executed.metadata = notebook.metadata
     for cell in executed.cells:
         _tidy(cell)
     return executed
