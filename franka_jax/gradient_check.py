@@ -44,7 +44,7 @@ class GradientRow:
 
 @dataclass(frozen=True)
 class Derivative:
-    """`value` as a function of the state's entries named in `of`, in one vector; `mode` of automatic differentiation."""
+    """`value` as a function of the state's entries named in `of`, joined to one vector; `mode` differentiates it."""
 
     name: str
     of: str
@@ -58,13 +58,17 @@ def _payload(x: Float[Array, "13"]) -> Payload:
 
 DERIVATIVES = (
     Derivative("d gravity / d q", "q", jax.jacrev, lambda m, s, x: m.gravity(x, _payload(s["payload"]))),
-    Derivative("d coriolis / d (q, dq)", "q dq", jax.jacrev, lambda m, s, x: m.coriolis(x[:7], x[7:], _payload(s["payload"]))),
+    Derivative(
+        "d coriolis / d (q, dq)", "q dq", jax.jacrev, lambda m, s, x: m.coriolis(x[:7], x[7:], _payload(s["payload"]))
+    ),
     Derivative("d mass / d q", "q", jax.jacfwd, lambda m, s, x: m.mass(x, _payload(s["payload"]))),
     Derivative(
         "d inverse_dynamics / d phi",
         "phi",
         jax.jacrev,
-        lambda m, s, x: m.with_phi(x.reshape(7, 10)).inverse_dynamics(s["q"], s["dq"], s["ddq"], _payload(s["payload"])),
+        lambda m, s, x: m.with_phi(x.reshape(7, 10)).inverse_dynamics(
+            s["q"], s["dq"], s["ddq"], _payload(s["payload"])
+        ),
     ),
     Derivative(
         "d inverse_dynamics / d payload",
