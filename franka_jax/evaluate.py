@@ -21,8 +21,8 @@ from .cli.states import Fields, States
 from .frames import Frame
 from .model import Model
 
-CHUNK = 4096
-"""States per compiled call: enough to be fast, few enough to show progress."""
+CHUNK = 1024
+"""States per compiled call, the last one filled up: every input uses one compilation, and progress shows between."""
 
 SUFFIXES = (".npz", ".json")
 _READERS = {".csv": read_csv, ".npz": read_npz}
@@ -38,8 +38,7 @@ def read_states(path: Path) -> Fields:
 
 def evaluate(model: Model, frame: Frame, states: States) -> dict[str, np.ndarray]:
     """All quantities at all states, by name: `vmap` over chunks of one size, so that one compilation serves all."""
-    n = len(states.q)
-    size = min(n, CHUNK)
+    n, size = len(states.q), CHUNK
     parts = []
     for start in progress(range(0, n, size), "evaluate"):
         rows = np.arange(start, start + size).clip(max=n - 1)
@@ -55,12 +54,10 @@ def results(model: Model, frame: Frame, states: States) -> dict[str, Any]:
         bad = np.flatnonzero(~np.isfinite(value.reshape(len(value), -1)).all(axis=1))
         if len(bad):
             raise InputError(f"state {bad[0]} (counted from 0): {name} is not finite; the inputs are too large")
-    payload = {} if states.payload is None else {k: getattr(states.payload, k) for k in _PAYLOAD}
-    given = {k: v for k, v in states._asdict().items() if k != "payload" and v is not None}
-    return {"robot": model.description.name, "frame": frame.value, **given, **payload, **answers}
-
-
-_PAYLOAD = ("m_total", "F_x_Ctotal", "I_total")
+    payload = states.payload
+    body = {"m_total": payload.m_total, "F_x_Ctotal": payload.F_x_Ctotal, "I_total": payload.I_total}
+    given = {name: value for name, value in states._asdict().items() if name != "payload"} | body
+    return {"robot": model.description.name, "frame": frame.value, **given, **answers}
 
 
 def write(answers: dict[str, Any], path: Path) -> None:

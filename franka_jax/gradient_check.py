@@ -5,7 +5,7 @@ The difference quotient is the five-point one, whose error is h^4 f^(5)/30 plus 
     f'(x) ~ (8 (f(x+h) - f(x-h)) - (f(x+2h) - f(x-2h))) / (12 h)
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -99,12 +99,12 @@ def states(model: Model) -> dict[str, dict[str, np.ndarray]]:
     }
 
 
-def check(model: Model) -> Iterator[GradientRow]:
+def check(model: Model, derivatives: Iterable[Derivative] = DERIVATIVES) -> Iterator[GradientRow]:
     """A row per derivative and batch of states, as they are computed."""
     batches = states(model)
-    for index, derivative in enumerate(DERIVATIVES):
+    for derivative in derivatives:
         for name, batch in batches.items():
-            yield _row(derivative, name, *_both(model, index, batch))
+            yield _row(derivative, name, *_both(model, derivative, batch))
 
 
 def _row(derivative: Derivative, name: str, automatic: Array, quotient: Array) -> GradientRow:
@@ -116,10 +116,9 @@ def _row(derivative: Derivative, name: str, automatic: Array, quotient: Array) -
     )
 
 
-@partial(jax.jit, static_argnames="index")
-def _both(model: Model, index: int, batch: dict[str, Array]) -> tuple[Array, Array]:
+@partial(jax.jit, static_argnames="derivative")
+def _both(model: Model, derivative: Derivative, batch: dict[str, Array]) -> tuple[Array, Array]:
     """Automatic derivative and difference quotient, (8, ..., n) each."""
-    derivative = DERIVATIVES[index]
 
     def one(state: dict[str, Array]) -> tuple[Array, Array]:
         f = partial(derivative.value, model, state)

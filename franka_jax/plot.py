@@ -136,7 +136,7 @@ def _label(axes: Any, places: dict[str, Float[np.ndarray, "3"]]) -> None:
     on_left = page[:, 0] < (left + right) / 2
     for side, x, align in ((on_left, left, "right"), (~on_left, right, "left")):
         order = np.flatnonzero(side)[np.argsort(page[side, 1], kind="stable")]
-        for index, y in zip(order, _spread(page[order, 1], 0.2, 0.85, 0.042), strict=True):
+        for index, y in zip(order, spread(page[order, 1], 0.2, 0.85, 0.042), strict=True):
             axes.annotate(
                 list(places)[index],
                 xy=points[index],
@@ -162,7 +162,7 @@ def _legend(fig: "Figure", q: Float[np.ndarray, "7"]) -> None:
     fig.text(0.5, 0.025, f"q = ({angles}) rad\n{note}", ha="center", fontsize=9, color=ARM, linespacing=1.5)
 
 
-def _spread(heights: Float[np.ndarray, "n"], low: float, high: float, gap: float) -> Float[np.ndarray, "n"]:
+def spread(heights: Float[np.ndarray, "n"], low: float, high: float, gap: float) -> Float[np.ndarray, "n"]:
     """Ascending heights moved apart to at least `gap` by a pass up and a pass down, within low to high."""
     if not len(heights):
         return heights

@@ -25,9 +25,9 @@ class States(NamedTuple):
 
     q: np.ndarray
     dq: np.ndarray
-    payload: Payload | None
-    F_T_EE: np.ndarray | None
-    EE_T_K: np.ndarray | None
+    payload: Payload
+    F_T_EE: np.ndarray
+    EE_T_K: np.ndarray
     gravity_earth: np.ndarray
 
 
@@ -58,7 +58,7 @@ def combine(*sources: Fields) -> States:
         value = owners[name].values[name] if name in owners else np.array([default], float)
         return np.broadcast_to(value, (n, *value.shape[1:]))
 
-    F, K = (_transform(name, owners[name], n) if name in owners else None for name in ("F_T_EE", "EE_T_K"))
+    F, K = (_transform(name, owners.get(name), n) for name in ("F_T_EE", "EE_T_K"))
     payload = _payload(next((owners[name] for name in PAYLOAD if name in owners), None), n)
     return States(rows("q", ()), rows("dq", [0] * 7), payload, F, K, rows("gravity_earth", GRAVITY_EARTH))
 
@@ -84,7 +84,9 @@ def _refuse(bad: np.ndarray, owner: Fields, fault: str) -> None:
         raise InputError(f"{owner.where(int(rows[0]))}: {fault}{more}")
 
 
-def _transform(name: str, owner: Fields, n: int) -> Float[np.ndarray, "n 4 4"]:
+def _transform(name: str, owner: Fields | None, n: int) -> Float[np.ndarray, "n 4 4"]:
+    if owner is None:
+        return np.broadcast_to(np.eye(4), (n, 4, 4))
     value = owner.values[name]
     T = value.reshape(-1, 4, 4).swapaxes(1, 2) if value.ndim == 2 else value
     fault = f"{name} is no transform: its last row must be 0 0 0 1 (16 numbers in a row are column-major)"
@@ -92,10 +94,10 @@ def _transform(name: str, owner: Fields, n: int) -> Float[np.ndarray, "n 4 4"]:
     return np.broadcast_to(T, (n, 4, 4))
 
 
-def _payload(owner: Fields | None, n: int) -> Payload | None:
+def _payload(owner: Fields | None, n: int) -> Payload:
     """The payload of every row; each different one is judged once by `Payload.check`."""
     if owner is None:
-        return None
+        return jax.tree.map(lambda leaf: np.broadcast_to(leaf, (n, *leaf.shape)), Payload.none())
     if "m_total" not in owner.values:
         raise InputError(f"{owner.where(0)}: a payload needs its mass (m_total; column m)")
     parts = (owner.values["m_total"], owner.values.get("F_x_Ctotal", np.zeros((1, 3))), _tensors(owner.values))
