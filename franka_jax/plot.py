@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import IO, TYPE_CHECKING, Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
@@ -54,7 +56,8 @@ def figure(models: Sequence[tuple[str, Model]], q: Float[np.ndarray, "7"]) -> "F
 
 def poses(model: Model, q: Float[np.ndarray, "7"]) -> dict[str, Float[np.ndarray, "4 4"]]:
     """O_T_X of the ten frames by name, with a hand (`HAND`) and a stiffness frame 0.1 m in front of it (`TOOL`)."""
-    return {frame.value: np.asarray(model.pose(frame, q, HAND, TOOL)) for frame in Frame}
+    all_frames = jax.jit(lambda q: jnp.stack([model.pose(frame, q, HAND, TOOL) for frame in Frame]))
+    return dict(zip((frame.value for frame in Frame), np.asarray(all_frames(q)), strict=True))
 
 
 def save(fig: "Figure", file: IO[bytes], suffix: str) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import equinox as eqx
 import numpy as np
@@ -336,7 +337,7 @@ def test_figure_shows_ten_frames_with_units():
     from franka_jax import Frame, plot
 
     figure = plot.figure([("FR3", fr3())], np.array(Q))
-    axes = figure.axes[0]
+    axes: Any = figure.axes[0]
     names = [name for text in axes.texts for name in text.get_text().split(" · ")]
     assert sorted(names) == sorted(frame.value for frame in Frame)
     assert [axes.get_xlabel(), axes.get_ylabel(), axes.get_zlabel()] == ["x (m)", "y (m)", "z (m)"]
