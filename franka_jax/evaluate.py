@@ -57,7 +57,8 @@ def results(model: Model, frame: Frame, states: States) -> dict[str, Any]:
     payload = states.payload
     body = {"m_total": payload.m_total, "F_x_Ctotal": payload.F_x_Ctotal, "I_total": payload.I_total}
     given = {name: value for name, value in states._asdict().items() if name != "payload"} | body
-    return {"robot": model.description.name, "frame": frame.value, **given, **answers}
+    head = {"robot": model.description.name, "payload_rule": model.payload_rule, "frame": frame.value}
+    return {**head, **given, **answers}
 
 
 def write(answers: dict[str, Any], path: Path) -> None:

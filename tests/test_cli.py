@@ -73,8 +73,7 @@ def test_one_state_as_json(run):
     assert (status, err) == (0, "")
     answer = json.loads(out)
     model = fr3()
-    assert answer["robot"] == "fr3"
-    assert answer["frame"] == "end_effector"
+    assert [answer[name] for name in ("robot", "payload_rule", "frame")] == ["fr3", "rigid", "end_effector"]
     expected = {
         "q": Q,
         "dq": DQ,

@@ -101,7 +101,7 @@ def gradient_cases():
 def test_derivatives(make, derivative):
     """At generic states, with no payload and at rest."""
     rows = list(gradient_check.check(make(), [derivative]))
-    assert [row.states for row in rows] == ["with payload", "zero payload", "zero velocity"]
+    assert [row.states for row in rows] == list(derivative.batches)
     for row in rows:
         assert row.finite
         assert row.difference <= row.tolerance

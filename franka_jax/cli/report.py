@@ -11,6 +11,7 @@ from .. import gradient_check, reference, throughput
 from ..conformance import UNITS, Row
 from ..model import Model
 from ..reference import FRAME_QUANTITIES, Reference
+from .progress import progress
 
 
 def conformance(data: Path) -> list[bool]:
@@ -38,7 +39,8 @@ def non_affinity() -> list[bool]:
 def gradients(robot: str, model: Model) -> list[bool]:
     """One line per derivative and batch of states."""
     _title(f"{robot}: automatic derivatives against central differences, 8 states each; largest absolute difference")
-    rows = list(gradient_check.check(model))
+    derivatives = progress(gradient_check.DERIVATIVES, "derivatives")
+    rows = [row for derivative in derivatives for row in gradient_check.check(model, [derivative])]
     lines = [
         (x.derivative, x.states, f"{x.difference:.1e}{_mark(x.ok)}", f"{x.tolerance:.0e}", f"{x.largest:.3g}")
         for x in rows
