@@ -97,7 +97,7 @@ def gradient_cases():
             yield pytest.param(make, derivative, id=f"{name}-{derivative.name}")
 
 
-@pytest.mark.parametrize(("make", "derivative"), gradient_cases())
+@pytest.mark.parametrize(("make", "derivative"), list(gradient_cases()))
 def test_derivatives(make, derivative):
     """At generic states, with no payload and at rest."""
     rows = list(gradient_check.check(make(), [derivative]))
