@@ -131,11 +131,11 @@ def pack(dtype: np.dtype, fields: Mapping[str, Any]) -> bytes:
 def unpack(dtype: np.dtype, data: bytes) -> np.void:
     """The first ``dtype.itemsize`` bytes of ``data`` as a record (fields by name)."""
     if dtype.itemsize == 0:
-        return np.zeros((), dtype)[()]
+        return np.zeros(1, dtype)[0]
     return np.frombuffer(data, dtype, count=1)[0]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CommandSpec:
     """One command of one protocol version.
 
@@ -172,7 +172,7 @@ class CommandSpec:
         return self.statuses.index(status)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Dialect:
     """One version of one wire protocol.
 
@@ -224,7 +224,7 @@ class Dialect:
         return np.zeros((), self.state)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RateLimits:
     """Largest rates that the vendor's rate limiter lets through, safety margins included (FCI protocol, 9.6).
 
@@ -241,7 +241,7 @@ class RateLimits:
     elbow: tuple[float, float, float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ArmDialect(Dialect):
     """An arm protocol: what a motion needs on top of :class:`Dialect`.
 
