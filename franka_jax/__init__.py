@@ -1,1 +1,20 @@
-"""Vendor-exact, differentiable models of the Franka FR3 and FER."""
+"""Vendor-exact, differentiable models of the Franka FR3 and FER (Panda) in JAX.
+
+    import jax
+    jax.config.update("jax_enable_x64", True)
+    from franka_jax import fr3
+
+    model = fr3()
+    model.mass(q)                                # (7, 7), one configuration
+    jax.vmap(model.mass)(Q)                      # (N, 7, 7)
+
+Importing this package changes nothing in JAX and reads no file.
+"""
+
+from .frames import Frame
+from .model import GRAVITY_EARTH, Model
+from .payload import Payload
+from .robots import fer, fr3
+from .urdf import UrdfError
+
+__all__ = ["GRAVITY_EARTH", "Frame", "Model", "Payload", "UrdfError", "fer", "fr3"]
