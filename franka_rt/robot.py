@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from franka_rt.session import open_arm
 from franka_rt.state import RobotState
 from franka_rt.velocity_envelope import VelocityEnvelope
 from franka_rt.versions import FciVersion, VersionPolicy
+
+if TYPE_CHECKING:
+    from franka_rt.model import Model
 
 __all__ = ["Robot", "VirtualWallCuboid"]
 
@@ -275,6 +278,36 @@ class Robot:
     def automatic_error_recovery(self) -> None:
         """Clear a reflex, so that the arm can move again. Waits until the robot has finished doing so."""
         self._command(CommandName.AUTOMATIC_ERROR_RECOVERY, {})
+
+    # -- models --------------------------------------------------------------------------------------------------
+
+    @property
+    def serves_urdf(self) -> bool:
+        """The robot hands out its URDF (version 10)."""
+        return CommandName.GET_ROBOT_MODEL in self.dialect.commands
+
+    def load_model(self, backend: str = "compiled") -> Model:
+        """The arm's model, on "compiled" kernels or pure "jax": FR3 from the robot's URDF, FER from package data.
+
+        Takes up to seconds the first time; not for a running loop. Needs franka_jax.
+        """
+        from franka_rt.model import load_model  # here, because a client without models does not need it
+
+        return load_model(self, backend)
+
+    def load_model_from_robot(self) -> Model:
+        """The FER's own model library, fetched from the robot. Version 5 only. **Executes the robot's code here.**
+
+        ``FRANKA_RT_MODEL_LIBRARY=off`` in the environment forbids it. The file is private to this user and gone when
+        the call returns. ModelException if the robot serves none or it cannot be loaded.
+        """
+        from franka_rt import model_library
+        from franka_rt.model import Model
+
+        self.dialect.spec(CommandName.LOAD_MODEL_LIBRARY)
+        model_library.check_allowed()
+        answer = self._command(CommandName.LOAD_MODEL_LIBRARY, model_library.machine())
+        return Model(model_library.ModelLibrary.from_bytes(answer.data), self.dialect.robot)
 
     # -- joint velocity limits -----------------------------------------------------------------------------------
 
