@@ -192,14 +192,10 @@ class JaxBackend:
 
         self.model = model
         self._jax = jax
-        names = ("mass", "coriolis", "gravity")
-        self._compiled = {name: jax.jit(getattr(model, name)) for name in names}
-        frames = ("pose", "body_jacobian", "zero_jacobian")
-        self._compiled |= {name: jax.jit(getattr(model, name), static_argnums=0) for name in frames}
 
     def _call(self, name: str, *arguments: Any) -> np.ndarray:
         with self._jax.enable_x64(True):
-            return np.array(self._compiled[name](*arguments))
+            return np.array(getattr(self.model, name)(*arguments))
 
     def pose(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
         """See :class:`ModelBackend`."""
