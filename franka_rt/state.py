@@ -1,0 +1,263 @@
+"""The robot's state: a read-only view of one state datagram under libfranka's names.
+
+A :class:`RobotState` keeps the datagram's bytes and looks at them when asked. All its arrays are float64, poses are
+(4,4) and inertias (3,3) in ordinary C order, whichever version sent them: version 5 numbers are viewed where they
+are, version 10's single precision is widened once per state, as libfranka does. Arrays are read-only;
+:meth:`RobotState.copy` gives a state with memory of its own and writable arrays.
+
+Derived fields, with [c]x the cross-product matrix (FCI protocol 15.1; about the common centre of mass, flange axes)::
+
+    m_total    = m_ee + m_load                                           (added in the datagram's precision)
+    F_x_Ctotal = (m_ee F_x_Cee + m_load F_x_Cload) / (m_ee + m_load)     (zero without mass)
+    I_total    = (I_ee - m_ee [c_ee]x^2) + (I_load - m_load [c_load]x^2) + m_total [c_total]x^2
+
+The other direction, for a server: :class:`franka_rt.state_writer.StateWriter` fills a datagram by the same names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from franka_rt.dialect import ArmDialect, ControllerMode, GeneratorMode, RobotMode, arm_dialect
+from franka_rt.error_flags import Errors
+from franka_rt.errors import ProtocolException
+from franka_rt.state_fields import Accelerometer, Matrix, Scalar, Vector, state_fields
+
+__all__ = ["Errors", "RobotState"]
+
+
+_ROBOT_MODES = {mode.value: mode for mode in RobotMode}
+_GENERATORS = {mode.value: mode for mode in GeneratorMode}
+_CONTROLLERS = {mode.value: mode for mode in ControllerMode}
+
+
+def _cross_squared(c: np.ndarray) -> np.ndarray:
+    """[c]x [c]x = c c^T - |c|^2 1."""
+    return np.outer(c, c) - np.dot(c, c) * np.eye(3)
+
+
+class RobotState:
+    """One state of the robot. Field names, meanings and units are libfranka's; see the module for conventions.
+
+    Raises ProtocolException ("libfranka: incorrect object size") for a datagram of another size than the dialect's.
+    """
+
+    __slots__ = ("_data", "_matrices", "layout", "message_id", "reals")
+
+    O_T_EE = Matrix("(4,4) measured pose of the end effector in the base frame, m")
+    O_T_EE_d = Matrix("(4,4) last desired pose of the motion generator in the base frame, m")
+    F_T_EE = Matrix("(4,4) end effector in the flange frame, m")
+    EE_T_K = Matrix("(4,4) stiffness frame in the end effector frame, m")
+    F_T_NE = Matrix("(4,4) nominal end effector in the flange frame, m (set in Desk)")
+    NE_T_EE = Matrix("(4,4) end effector in the nominal end effector frame, m")
+    m_ee = Scalar("mass of the configured end effector, kg")
+    I_ee = Matrix("(3,3) inertia of the end effector about its centre of mass, flange axes, kg m^2")
+    F_x_Cee = Vector("(3,) centre of mass of the end effector in the flange frame, m")
+    m_load = Scalar("mass of the external load, kg")
+    I_load = Matrix("(3,3) inertia of the load about its centre of mass, flange axes, kg m^2")
+    F_x_Cload = Vector("(3,) centre of mass of the load in the flange frame, m")
+    elbow = Vector("(2,) position of joint 3, rad; sign of (joint 4 - flip angle)")
+    elbow_d = Vector("(2,) desired elbow")
+    tau_J = Vector("(7,) measured link-side joint torque, Nm")
+    tau_J_d = Vector("(7,) desired link-side joint torque without gravity, Nm")
+    dtau_J = Vector("(7,) derivative of the measured torque, Nm/s")
+    q = Vector("(7,) measured joint position, rad")
+    q_d = Vector("(7,) desired joint position, rad")
+    dq = Vector("(7,) measured joint velocity, rad/s")
+    dq_d = Vector("(7,) desired joint velocity, rad/s")
+    ddq_d = Vector("(7,) desired joint acceleration, rad/s^2")
+    joint_contact = Vector("(7,) contact level of each joint, 0 when the contact ends")
+    cartesian_contact = Vector("(6,) contact level in x, y, z, R, P, Y")
+    joint_collision = Vector("(7,) collision level of each joint, kept until reset")
+    cartesian_collision = Vector("(6,) collision level in x, y, z, R, P, Y, kept until reset")
+    tau_ext_hat_filtered = Vector("(7,) filtered external torque, Nm")
+    O_F_ext_hat_K = Vector("(6,) external wrench at the stiffness frame, base axes, N and Nm")
+    K_F_ext_hat_K = Vector("(6,) external wrench at the stiffness frame, its own axes, N and Nm")
+    O_dP_EE_d = Vector("(6,) desired end effector twist in the base frame, m/s and rad/s")
+    O_ddP_O = Vector("(3,) gravity vector as the robot states it, (0, 0, -9.81) m/s^2")
+    elbow_c = Vector("(2,) commanded elbow")
+    delbow_c = Vector("(2,) commanded elbow velocity, rad/s; 0")
+    ddelbow_c = Vector("(2,) commanded elbow acceleration, rad/s^2; 0")
+    O_T_EE_c = Matrix("(4,4) last commanded pose of the end effector in the base frame, m")
+    O_dP_EE_c = Vector("(6,) last commanded end effector twist, m/s and rad/s")
+    O_ddP_EE_c = Vector("(6,) last commanded end effector acceleration, m/s^2 and rad/s^2")
+    theta = Vector("(7,) motor position, rad")
+    dtheta = Vector("(7,) motor velocity, rad/s")
+    accelerometer_top = Accelerometer("(6,3) upper accelerometers of joints 1-6, m/s^2; version 10 only")
+    accelerometer_bottom = Accelerometer("(6,3) lower accelerometers of joints 1-6, m/s^2; version 10 only")
+
+    message_id: int
+    """Millisecond counter of the robot; what a command echoes."""
+
+    def __init__(self, dialect: ArmDialect, datagram: bytes) -> None:
+        layout = self.layout = state_fields(dialect)
+        if len(datagram) != layout.size:
+            raise ProtocolException(
+                "libfranka: incorrect object size",
+                f"A state datagram of {dialect.label} has {layout.size} bytes, this one {len(datagram)}.",
+            )
+        self._data = data = bytes(datagram)
+        self._matrices: np.ndarray | None = None
+        self.message_id = int.from_bytes(data[:8], "little")
+        reals = np.frombuffer(data, layout.real, layout.count, 8)
+        if layout.narrow:
+            reals = reals.astype(np.float64)
+            reals.setflags(write=False)
+        self.reals = reals
+
+    def ordered(self) -> np.ndarray:
+        """All matrices of the state, row by row, gathered once."""
+        if self._matrices is None:
+            self._matrices = self.reals[self.layout.matrix_order]
+            self._matrices.setflags(write=self.reals.flags.writeable)
+        return self._matrices
+
+    @property
+    def dialect(self) -> ArmDialect:
+        """The protocol version that the state came in."""
+        return self.layout.dialect
+
+    @property
+    def datagram(self) -> bytes:
+        """The bytes as they were received."""
+        return self._data
+
+    @property
+    def time(self) -> float:
+        """Seconds since the robot was started (``message_id`` in seconds)."""
+        return self.message_id / 1000.0
+
+    @property
+    def robot_mode(self) -> RobotMode:
+        """Mode of the robot; a number that the protocol does not define reads as OTHER."""
+        return _ROBOT_MODES.get(self._data[self.layout.robot_mode], RobotMode.OTHER)
+
+    @property
+    def motion_generator_mode(self) -> int:
+        """Motion generator mode, a :class:`GeneratorMode` where the number is a defined one."""
+        number = self._data[self.layout.generator]
+        return _GENERATORS.get(number, number)
+
+    @property
+    def controller_mode(self) -> int:
+        """Controller mode, a :class:`ControllerMode` where the number is a defined one."""
+        number = self._data[self.layout.controller]
+        return _CONTROLLERS.get(number, number)
+
+    @property
+    def modes(self) -> tuple[int, int, int]:
+        """(generator, controller, robot mode) as plain numbers, the cheap form for the motion machine."""
+        data, layout = self._data, self.layout
+        return data[layout.generator], data[layout.controller], data[layout.robot_mode]
+
+    @property
+    def current_errors(self) -> Errors:
+        """Errors that are active now."""
+        return Errors(self._data[self.layout.errors])
+
+    @property
+    def last_motion_errors(self) -> Errors:
+        """Errors that ended the last motion."""
+        return Errors(self._data[self.layout.reflex_reason])
+
+    @property
+    def control_command_success_rate(self) -> float:
+        """Share (0..1) of the last 100 commands that arrived in time; 0 while no motion runs."""
+        real = self.layout.dialect.real
+        return float(np.frombuffer(self._data[-real.itemsize :], real)[0])
+
+    @property
+    def needs_recovery(self) -> bool:
+        """The robot will not move before ``automatic_error_recovery()``, whether or not a current error shows."""
+        return self.robot_mode is RobotMode.REFLEX
+
+    @property
+    def m_total(self) -> float:
+        """Mass of end effector and load together, kg."""
+        real = self.layout.dialect.real.type
+        return float(real(self.m_ee) + real(self.m_load))
+
+    @property
+    def F_x_Ctotal(self) -> np.ndarray:
+        """(3,) common centre of mass of end effector and load in the flange frame, m."""
+        m_ee, m_load = self.m_ee, self.m_load
+        if not m_ee + m_load > 0.0:
+            return np.zeros(3)
+        return (m_ee * self.F_x_Cee + m_load * self.F_x_Cload) / (m_ee + m_load)
+
+    @property
+    def I_total(self) -> np.ndarray:
+        """(3,3) common inertia about the common centre of mass, flange axes, kg m^2."""
+        total = self.m_total
+        if total == 0.0:
+            return np.zeros((3, 3))
+        parts = ((self.m_ee, self.F_x_Cee, self.I_ee), (self.m_load, self.F_x_Cload, self.I_load))
+        about_flange = sum((I - m * _cross_squared(c) for m, c, I in parts if m != 0.0), np.zeros((3, 3)))
+        return about_flange + total * _cross_squared(self.F_x_Ctotal)
+
+    def copy(self) -> RobotState:
+        """The same state over memory of its own, with writable arrays."""
+        other = RobotState(self.dialect, self._data)
+        other._restore(self.reals, self._matrices)
+        return other
+
+    def _restore(self, reals: np.ndarray, matrices: np.ndarray | None) -> None:
+        self.reals = reals.copy()
+        self._matrices = None if matrices is None else matrices.copy()
+
+    def to_dict(self) -> dict[str, Any]:
+        """All public fields, in libfranka's order, as fresh arrays, numbers, lists of names and strings."""
+        return {name: _plain(getattr(self, name)) for name in self._public_names()}
+
+    def _public_names(self) -> Iterator[str]:
+        return (n for n in _PUBLIC if not n.startswith("accelerometer") or n in self.layout.slices)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        own = (self.reals, self._matrices) if self.reals.flags.writeable else None
+        return _unpickle, (int(self.dialect.fci_version), self._data, own)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RobotState):
+            return NotImplemented
+        same_reals = np.array_equal(self.reals, other.reals, equal_nan=True)
+        return self.dialect is other.dialect and self._data == other._data and same_reals
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        with np.printoptions(precision=4, suppress=True, linewidth=110):
+            return (
+                f"<RobotState {self.dialect.label}, t = {self.time:.3f} s, mode {self.robot_mode.name}, "
+                f"current errors {self.current_errors}, last motion errors {self.last_motion_errors}\n"
+                f"  q      {self.q} rad\n  dq     {self.dq} rad/s\n  tau_J  {self.tau_J} Nm\n"
+                f"  success rate {self.control_command_success_rate:.2f}>"
+            )
+
+
+def _unpickle(version: int, datagram: bytes, own: tuple[np.ndarray, np.ndarray | None] | None) -> RobotState:
+    state = RobotState(arm_dialect(version), datagram)
+    if own is not None:
+        state._restore(*own)
+    return state
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, Errors):
+        return list(value)
+    return value.name.lower() if isinstance(value, RobotMode) else value
+
+
+# fmt: off
+_PUBLIC = (
+    "O_T_EE", "O_T_EE_d", "F_T_NE", "NE_T_EE", "F_T_EE", "EE_T_K", "m_ee", "F_x_Cee", "I_ee", "m_load", "F_x_Cload",
+    "I_load", "m_total", "F_x_Ctotal", "I_total", "elbow", "elbow_d", "elbow_c", "delbow_c", "ddelbow_c", "tau_J",
+    "tau_J_d", "dtau_J", "q", "dq", "q_d", "dq_d", "ddq_d", "joint_contact", "cartesian_contact", "joint_collision",
+    "cartesian_collision", "tau_ext_hat_filtered", "O_F_ext_hat_K", "K_F_ext_hat_K", "O_dP_EE_d", "O_ddP_O",
+    "O_T_EE_c", "O_dP_EE_c", "O_ddP_EE_c", "theta", "dtheta", "accelerometer_top", "accelerometer_bottom",
+    "current_errors", "last_motion_errors", "control_command_success_rate", "robot_mode", "time")
+# fmt: on

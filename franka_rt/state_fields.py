@@ -1,0 +1,125 @@
+"""Where the fields of a state datagram are, and the descriptors through which RobotState shows them.
+
+The real numbers of a state lie side by side from byte 8 on, so one float64 array holds them all and a field is a
+slice of it; matrices are gathered into C order together, when the first one is asked for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+
+from franka_rt.dialect import ArmDialect
+from franka_rt.layouts import ERROR_NAMES
+
+__all__ = ["MATRIX_SHAPES", "Accelerometer", "Matrix", "Scalar", "StateLayout", "Vector", "state_fields"]
+
+
+class _State(Protocol):
+    layout: StateLayout
+    reals: np.ndarray
+
+    def ordered(self) -> np.ndarray: ...
+
+
+@dataclass(frozen=True, slots=True)
+class StateLayout:
+    """Where the numbers of one dialect's state are, in units of its real type."""
+
+    dialect: ArmDialect
+    size: int  # bytes of the datagram
+    real: np.dtype
+    narrow: bool  # real is not float64
+    count: int  # real numbers from byte 8 on, without the success rate
+    slices: dict[str, slice]  # every real field
+    matrix_order: np.ndarray  # wire indices of all matrices, row by row
+    matrices: dict[str, tuple[slice, tuple[int, int]]]  # the same fields in that order
+    generator: int
+    controller: int
+    errors: slice
+    reflex_reason: slice
+    robot_mode: int
+
+
+MATRIX_SHAPES = {16: (4, 4), 9: (3, 3)}
+
+
+@lru_cache
+def state_fields(dialect: ArmDialect) -> StateLayout:
+    """The places of all fields in the state datagram of a version."""
+    offsets, width = dialect.offsets, dialect.real.itemsize
+    start, count = 8, (offsets["motion_generator_mode"] - 8) // dialect.real.itemsize
+    slices, matrices, order = {}, {}, []
+    for name, (dtype, offset) in ((n, f[:2]) for n, f in (dialect.state.fields or {}).items()):
+        if dtype.base != dialect.real or offset >= offsets["motion_generator_mode"]:
+            continue
+        first, size = (offset - start) // width, dtype.itemsize // width
+        slices[name] = slice(first, first + size)
+        if size in MATRIX_SHAPES:
+            shape = MATRIX_SHAPES[size]
+            matrices[name] = (slice(len(order), len(order) + size), shape)
+            order.extend(np.arange(first, first + size).reshape(shape).T.ravel())
+    flags = len(ERROR_NAMES)
+    return StateLayout(
+        dialect,
+        dialect.state.itemsize,
+        dialect.real,
+        dialect.real != np.float64,
+        count,
+        slices,
+        np.array(order),
+        matrices,
+        offsets["motion_generator_mode"],
+        offsets["controller_mode"],
+        slice(offsets["errors"], offsets["errors"] + flags),
+        slice(offsets["reflex_reason"], offsets["reflex_reason"] + flags),
+        offsets["robot_mode"],
+    )
+
+
+class Vector:
+    """A (n,) field of the state."""
+
+    def __init__(self, doc: str) -> None:
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, state: _State | None, owner: type) -> Any:
+        if state is None:
+            return self
+        return state.reals[state.layout.slices[self.name]]
+
+
+class Scalar(Vector):
+    """A number of the state."""
+
+    def __get__(self, state: _State | None, owner: type) -> Any:
+        if state is None:
+            return self
+        return float(state.reals[state.layout.slices[self.name].start])
+
+
+class Matrix(Vector):
+    """A matrix of the state, turned from the wire's column-major into C order."""
+
+    def __get__(self, state: _State | None, owner: type) -> Any:
+        if state is None:
+            return self
+        where, shape = state.layout.matrices[self.name]
+        return state.ordered()[where].reshape(shape)
+
+
+class Accelerometer(Vector):
+    """(6,3), version 10 only."""
+
+    def __get__(self, state: _State | None, owner: type) -> Any:
+        if state is None:
+            return self
+        if self.name not in state.layout.slices:
+            raise AttributeError(f"{state.layout.dialect.label} has no {self.name}")
+        return state.reals[state.layout.slices[self.name]].reshape(6, 3)
