@@ -1,0 +1,330 @@
+"""Scalar expressions in single-assignment form, simplified while they are built.
+
+A `Graph` holds every scalar of a function once. A *reference* is an integer `2 * node + sign`: the lowest bit says
+"negated". Signs therefore never cost an operation of their own: `-a * b`, `a * -b` and `-(a * b)` are one node, `a - b`
+and `b - a` are one node, and a fixed joint rotation of -90 degrees disappears like the identity does. Rounding to nearest
+is symmetric, so moving a sign changes no value.
+
+Simplifications are those that keep the value of every *finite* expression: constants are folded in IEEE double
+arithmetic, `x * 0 = 0`, `x * 1 = x`, `x + 0 = x`, `x - x = 0`; equal expressions are shared (commutative operands sorted).
+Nothing is reassociated or distributed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+
+FLOAT, INT, BOOL = "f", "i", "b"
+
+#: f(-x) = -f(x) and f(-x) = f(x), exactly, in the C library as in XLA.
+ODD = frozenset({"sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "cbrt", "erf", "trunc", "rint", "round"})
+EVEN = frozenset({"cos", "cosh", "fabs"})
+
+
+def _log(x: float) -> float:
+    if x == 0.0:
+        return -math.inf
+    return math.log(x) if x > 0.0 else math.nan
+
+
+def _round_half_away(x: float) -> float:
+    return math.copysign(math.floor(abs(x) + 0.5), x) if abs(x) < 2.0**52 else x
+
+
+def _to_float32(x: float) -> float:
+    import numpy as np
+
+    with np.errstate(over="ignore"):
+        return float(np.float32(x))
+
+
+#: How a constant argument of each unary function is folded. Keys are the names of the C library.
+FOLD_UNARY: dict[str, Callable[[float], float]] = {
+    "sin": math.sin,
+    "cos": math.cos,
+    "tan": math.tan,
+    "asin": math.asin,
+    "acos": math.acos,
+    "atan": math.atan,
+    "sinh": math.sinh,
+    "cosh": math.cosh,
+    "tanh": math.tanh,
+    "asinh": math.asinh,
+    "acosh": math.acosh,
+    "atanh": math.atanh,
+    "exp": math.exp,
+    "exp2": lambda x: 2.0**x,
+    "expm1": math.expm1,
+    "log": _log,
+    "log1p": math.log1p,
+    "sqrt": math.sqrt,
+    "cbrt": math.cbrt,
+    "fabs": abs,
+    "floor": lambda x: float(math.floor(x)),
+    "ceil": lambda x: float(math.ceil(x)),
+    "rint": lambda x: float(round(x)),
+    "round": _round_half_away,
+    "erf": math.erf,
+    "erfc": math.erfc,
+    "lgamma": math.lgamma,
+    "to_float32": _to_float32,
+}
+FOLD_COMPARE: dict[str, Callable[[float, float], bool]] = {
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+}
+
+
+def wrap_integer(value: int, bits: int, signed: bool) -> int:
+    """Two's complement value of an integer in `bits` bits."""
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if signed and value >> (bits - 1) else value
+
+
+class Graph:
+    """A growing list of nodes; every method returns a reference (see the module's docstring).
+
+    `operations[n]` is `(name, *operands)`: operands are references, except for `input` (leaf, element), `const` (value),
+    and `wrap` (reference, bits, signed). `kinds[n]` is FLOAT, INT or BOOL.
+    """
+
+    def __init__(self) -> None:
+        self.operations: list[tuple] = []
+        self.kinds: list[str] = []
+        self._known: dict[tuple, int] = {}
+        self.zero = self.constant(0.0)
+        self.one = self.constant(1.0)
+        self.false = self.constant(False)
+        self.true = self.constant(True)
+
+    def _node(self, kind: str, *operation) -> int:
+        key = (kind, operation)
+        node = self._known.get(key)
+        if node is None:
+            node = len(self.operations)
+            self._known[key] = node
+            self.operations.append(operation)
+            self.kinds.append(kind)
+        return 2 * node
+
+    # leaves -----------------------------------------------------------------------------------------------------------
+
+    def input(self, kind: str, leaf: int, element: int) -> int:
+        """Element `element` (C order) of input leaf `leaf`."""
+        return self._node(kind, "input", leaf, element)
+
+    def constant(self, value: float | int | bool) -> int:
+        """A Python number: float, int and bool give the three kinds."""
+        if isinstance(value, bool):
+            return self._node(BOOL, "const", value)
+        if isinstance(value, int):
+            return self._node(INT, "const", value)
+        if value != value:  # one NaN, compared by identity of its text
+            return self._node(FLOAT, "const", "nan")
+        return self._node(FLOAT, "const", abs(value)) | (math.copysign(1.0, value) < 0.0)
+
+    def is_constant(self, ref: int) -> bool:
+        """Whether the reference is a number known while compiling."""
+        return self.operations[ref >> 1][0] == "const"
+
+    def value(self, ref: int):
+        """The number of a constant reference."""
+        value = self.operations[ref >> 1][1]
+        if value == "nan":
+            return math.nan
+        return -value if ref & 1 else value
+
+    def kind(self, ref: int) -> str:
+        """FLOAT, INT or BOOL."""
+        return self.kinds[ref >> 1]
+
+    def _constants(self, *refs: int) -> bool:
+        return all(self.operations[ref >> 1][0] == "const" for ref in refs)
+
+    # float arithmetic -------------------------------------------------------------------------------------------------
+
+    def add(self, a: int, b: int) -> int:
+        """a + b."""
+        if a >> 1 == 0:  # node 0 is the constant zero
+            return b
+        if b >> 1 == 0:
+            return a
+        if a ^ b == 1:
+            return self.zero
+        if self._constants(a, b):
+            return self.constant(self.value(a) + self.value(b))
+        if a == b:
+            return self.mul(self.constant(2.0), a)
+        low, high = (a, b) if a < b else (b, a)
+        if (a ^ b) & 1:
+            return self._node(FLOAT, "sub", low & ~1, high & ~1) ^ (low & 1)
+        return self._node(FLOAT, "add", low & ~1, high & ~1) ^ (a & 1)
+
+    def sub(self, a: int, b: int) -> int:
+        """a - b."""
+        return self.add(a, b ^ 1)
+
+    def mul(self, a: int, b: int) -> int:
+        """a * b."""
+        na, nb, sign = a & ~1, b & ~1, (a ^ b) & 1
+        if na == 0 or nb == 0:
+            return self.zero
+        if na == self.one:
+            return nb ^ sign
+        if nb == self.one:
+            return na ^ sign
+        if self._constants(a, b):
+            return self.constant(self.value(a) * self.value(b))
+        return self._node(FLOAT, "mul", *sorted((na, nb))) ^ sign
+
+    def div(self, a: int, b: int) -> int:
+        """a / b."""
+        na, nb, sign = a & ~1, b & ~1, (a ^ b) & 1
+        if na == 0 and nb != 0:
+            return self.zero
+        if nb == self.one:
+            return na ^ sign
+        if self._constants(nb) and nb != 0:
+            divisor = self.value(nb)
+            if self._constants(na):
+                return self.constant(self.value(na) / divisor) ^ sign
+            if math.frexp(divisor)[0] == 0.5 and 1e-300 < divisor < 1e300:  # a power of two: the product is exact
+                return self.mul(na, self.constant(1.0 / divisor)) ^ sign
+        return self._node(FLOAT, "div", na, nb) ^ sign
+
+    def unary(self, name: str, a: int) -> int:
+        """A function of the C library (a key of FOLD_UNARY)."""
+        if self.is_constant(a):
+            try:
+                return self.constant(float(FOLD_UNARY[name](self.value(a))))
+            except (ValueError, OverflowError):
+                pass  # outside the domain: left to the C library, which gives nan or inf like XLA does
+        sign = a & 1 if name in ODD else 0
+        if name in ODD or name in EVEN:
+            a &= ~1
+        if name in ("fabs", "to_float32", "floor", "ceil", "rint") and self.operations[a >> 1][0] == name and not a & 1:
+            return a ^ sign
+        return self._node(FLOAT, name, a) ^ sign
+
+    def binary(self, name: str, a: int, b: int) -> int:
+        """atan2, pow, fmod, nextafter or copysign of the C library."""
+        if name == "pow" and self._constants(b) and self.value(b) in (0.5, 1.0, 2.0):
+            return {0.5: lambda: self.unary("sqrt", a), 1.0: lambda: a, 2.0: lambda: self.mul(a, a)}[self.value(b)]()
+        if self._constants(a, b):
+            try:
+                fold = {"atan2": math.atan2, "pow": math.pow, "fmod": math.fmod, "nextafter": math.nextafter}
+                return self.constant(fold.get(name, math.copysign)(self.value(a), self.value(b)))
+            except (ValueError, OverflowError):
+                pass
+        return self._node(FLOAT, name, a, b)
+
+    def extremum(self, name: str, a: int, b: int) -> int:
+        """`max` or `min` of two floats; a NaN wins, as in XLA."""
+        if a == b:
+            return a
+        if self._constants(a, b):
+            x, y = self.value(a), self.value(b)
+            return self.constant(math.nan if x != x or y != y else (max if name == "max" else min)(x, y))
+        if self.is_constant(b) or (a > b and not self.is_constant(a)):
+            a, b = b, a
+        return self._node(FLOAT, name, a, b)
+
+    # decisions --------------------------------------------------------------------------------------------------------
+
+    def compare(self, name: str, a: int, b: int) -> int:
+        """lt, le, gt, ge, eq or ne of two floats or two integers, or eq and ne of two booleans."""
+        if name in ("gt", "ge"):
+            name, a, b = {"gt": "lt", "ge": "le"}[name], b, a
+        if self._constants(a, b):
+            return self.constant(FOLD_COMPARE[name](self.value(a), self.value(b)))
+        if self.kind(a) == BOOL:
+            return self.logic("xor", a, b) if name == "ne" else self.invert(self.logic("xor", a, b))
+        if a == b and self.kind(a) == INT:
+            return self.constant(name in ("le", "eq"))
+        if name in ("eq", "ne") and a > b:
+            a, b = b, a
+        return self._node(BOOL, name, a, b)
+
+    def invert(self, a: int) -> int:
+        """Logical not."""
+        if self.is_constant(a):
+            return self.constant(not self.value(a))
+        name, *operands = self.operations[a >> 1]
+        return operands[0] if name == "not" else self._node(BOOL, "not", a)
+
+    def logic(self, name: str, a: int, b: int) -> int:
+        """and, or, xor of two booleans."""
+        if self.is_constant(b):
+            a, b = b, a
+        if self.is_constant(a):
+            absorbing, neutral = {"and": (False, True), "or": (True, False), "xor": (None, False)}[name]
+            if self.value(a) == absorbing:
+                return a
+            return b if self.value(a) == neutral else self.invert(b)
+        if a == b:
+            return self.false if name == "xor" else a
+        return self._node(BOOL, name, *sorted((a, b)))
+
+    def select(self, condition: int, yes: int, no: int) -> int:
+        """`yes` where the condition holds, else `no`."""
+        if yes == no:
+            return yes
+        if self.is_constant(condition):
+            return yes if self.value(condition) else no
+        kind = self.kind(yes)
+        name, *operands = self.operations[condition >> 1]
+        if name == "not":
+            condition, yes, no = operands[0], no, yes
+        if kind == BOOL:
+            chosen = self.logic("and", condition, yes)
+            return self.logic("or", chosen, self.logic("and", self.invert(condition), no))
+        sign = 1 if kind == FLOAT and yes & 1 and no & 1 else 0
+        return self._node(kind, "select", condition, yes ^ sign, no ^ sign) ^ sign
+
+    # integers ---------------------------------------------------------------------------------------------------------
+
+    def integer(self, name: str, fold: Callable[[int, int], int], a: int, b: int) -> int:
+        """A binary integer operation; `fold` is its meaning for Python integers."""
+        if self._constants(a, b):
+            return self.constant(int(fold(self.value(a), self.value(b))))
+        if name == "iadd" and self.constant(0) in (a, b):
+            return a if b == self.constant(0) else b
+        if name == "imul" and self.constant(1) in (a, b):
+            return a if b == self.constant(1) else b
+        return self._node(INT, name, a, b)
+
+    def wrap(self, a: int, bits: int, signed: bool) -> int:
+        """An integer reduced to the range of its type."""
+        if self.is_constant(a):
+            return self.constant(wrap_integer(self.value(a), bits, signed))
+        if bits == 64 or self.operations[a >> 1][0] in ("input", "wrap"):
+            return a
+        return self._node(INT, "wrap", a, bits, signed)
+
+    def convert(self, a: int, kind: str) -> int:
+        """Between float (towards zero, saturating at 64 bits), integer and boolean."""
+        source = self.kind(a)
+        if source == kind:
+            return a
+        if self.is_constant(a):
+            value = self.value(a)
+            if kind == INT and not math.isfinite(value):
+                value = 0 if value != value else (2**63 - 1 if value > 0 else -(2**63))
+            return self.constant({FLOAT: float, INT: int, BOOL: bool}[kind](value))
+        if kind == BOOL:
+            return self.compare("ne", a, self.zero if source == FLOAT else self.constant(0))
+        if source == BOOL:
+            return self.select(a, *((self.one, self.zero) if kind == FLOAT else (self.constant(1), self.constant(0))))
+        return self._node(kind, "to_float" if kind == FLOAT else "to_int", a)
+
+    # queries ----------------------------------------------------------------------------------------------------------
+
+    def operands(self, node: int) -> Iterable[int]:
+        """The references that a node reads."""
+        name, *operands = self.operations[node]
+        if name in ("input", "const"):
+            return ()
+        return operands[:1] if name == "wrap" else operands

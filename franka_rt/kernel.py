@@ -1,0 +1,303 @@
+"""Compiled kernels: a pure function of fixed shapes as machine code, called through ctypes with NumPy arrays.
+
+`franka_jax.aot.compile_function` makes them and `Kernel.save` writes them; `load` opens the file with NumPy alone:
+
+    kernel = load("law.kernel")
+    tau = kernel(q, dq)                 # fresh, writable arrays
+    bound = kernel.bind()               # for a loop: fixed buffers, nothing allocated
+    bound.inputs[0][:] = q
+    bound.run()
+    taus = kernel.batch(Q, DQ)          # leading axis on every argument
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from franka_rt.artefact import Artefact, KernelException, open_library, read, write
+from franka_rt.structure import flatten, unflatten
+
+__all__ = ["BoundKernel", "Kernel", "KernelArgumentError", "KernelException", "Leaf", "load"]
+
+#: States per thread below which a further thread costs more than it gains.
+MIN_STATES_PER_THREAD = 256
+
+
+class KernelArgumentError(KernelException, ValueError):
+    """An argument has the wrong shape, type or structure."""
+
+
+class Leaf(NamedTuple):
+    """One array of a kernel: `dtype` is what callers see, inside every element is a double or a 64-bit integer."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+    @property
+    def word(self) -> np.dtype:
+        """Type of the elements at the binary interface."""
+        return np.dtype(np.float64 if self.dtype.kind == "f" else np.int64)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return int(np.prod(self.shape))
+
+    def check(self, value: Any, leading: int = 0) -> np.ndarray:
+        """`value` as an array of this leaf's shape after `leading` axes.
+
+        Raises:
+            KernelArgumentError: wrong shape, or a type that would lose something.
+        """
+        array = np.asarray(value)
+        if array.shape[leading:] != self.shape or array.ndim != len(self.shape) + leading:
+            expected = ("N", *self.shape) if leading else self.shape
+            shape = str(expected).replace("'", "")
+            raise KernelArgumentError(f"{self.name} has shape {array.shape}, the kernel takes {shape}")
+        if array.dtype != self.word and not np.can_cast(array.dtype, self.word, "same_kind"):
+            raise KernelArgumentError(f"{self.name} has type {array.dtype}, the kernel takes {self.dtype}")
+        return array
+
+
+def _aligned(shape: Sequence[int], dtype: Any) -> np.ndarray:
+    """Zeros that start at a multiple of 64 bytes."""
+    size = int(np.prod(shape)) * 8
+    memory = np.zeros(size + 64, np.uint8)
+    offset = -memory.ctypes.data % 64
+    return memory[offset : offset + size].view(dtype).reshape(shape)
+
+
+def _pointers(arrays: Sequence[np.ndarray]) -> Any:
+    return (ctypes.c_void_p * max(len(arrays), 1))(*(array.ctypes.data for array in arrays))
+
+
+class BoundKernel:
+    """A kernel with its own input and output arrays: write into `inputs`, call `run()`, read `outputs`.
+
+    Both are tuples of arrays in the order of the kernel's leaves, float64 or int64. `run` allocates nothing and keeps
+    the interpreter lock, which for a microsecond is cheaper than giving it back. Not for two threads at once.
+    """
+
+    __slots__ = ("inputs", "outputs", "run")
+
+    def __init__(self, function: Any, inputs: tuple[np.ndarray, ...], outputs: tuple[np.ndarray, ...]) -> None:
+        self.inputs, self.outputs = inputs, outputs
+        self.run = partial(function, _pointers((*inputs, *outputs)))
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="kernel")
+
+
+class Kernel:
+    """A compiled function: `kernel(*arguments)` for one state, `kernel.batch(*arguments)` for many.
+
+    Arguments and results have the structure of the function that was compiled. `inputs` and `outputs` describe the
+    leaves, `manifest` everything else. Calls from several threads are safe.
+    """
+
+    backend = "c"
+
+    def __init__(self, artefact: Artefact, origin: str = "the kernel") -> None:
+        self._artefact = artefact
+        manifest = self.manifest = artefact.manifest
+        self.name: str = manifest["name"]
+        self.inputs, self.outputs = (
+            tuple(Leaf(leaf["name"], tuple(leaf["shape"]), np.dtype(leaf["dtype"])) for leaf in manifest[key])
+            for key in ("inputs", "outputs")
+        )
+        self._arguments, self._results = manifest["arguments"], manifest["results"]
+        self._library = library = open_library(artefact.library, origin)
+        self.lanes = ctypes.c_int64.in_dll(library, "kernel_lanes").value
+        self._one = ctypes.PyDLL(None, handle=library._handle).kernel_call
+        self._one.restype = None
+        self._many = library.kernel_batch
+        self._many.restype = ctypes.c_int64
+        self._local = threading.local()
+
+    def __repr__(self) -> str:
+        def arrays(leaves: Sequence[Leaf]) -> str:
+            return ", ".join(f"{leaf.name}{list(leaf.shape)}" for leaf in leaves)
+
+        operations = self.manifest["operations"]
+        return f"<kernel {self.name}({arrays(self.inputs)}) -> {arrays(self.outputs)}: {operations} operations, {self.backend}>"
+
+    @property
+    def c_source(self) -> str:
+        """The C text that was compiled."""
+        return self._artefact.source
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the kernel to one file, which `load` opens without JAX.
+
+        Raises:
+            KernelException: the file cannot be written; nothing half-written stays.
+        """
+        write(path, self._artefact)
+
+    def bind(self) -> BoundKernel:
+        """Fixed buffers for a loop that allocates nothing."""
+        buffers = (tuple(_aligned(leaf.shape, leaf.word) for leaf in leaves) for leaves in (self.inputs, self.outputs))
+        return BoundKernel(self._one, *buffers)
+
+    def bind_blocks(self, states: int) -> BoundKernel:
+        """Buffers in the kernel's own layout: every leaf is an array (blocks, *shape, lanes), state i is block
+        i // lanes, lane i % lanes. The fastest way to evaluate very many states.
+        """
+        blocks = -(-states // self.lanes)
+        inputs, outputs = (
+            tuple(_aligned((blocks, *leaf.shape, self.lanes), leaf.word) for leaf in leaves)
+            for leaves in (self.inputs, self.outputs)
+        )
+        return BoundKernel(partial(self._library.kernel_blocks, ctypes.c_int64(blocks)), inputs, outputs)
+
+    # one state --------------------------------------------------------------------------------------------------------
+
+    def __call__(self, *arguments: Any, out: Any = None) -> Any:
+        """The results for one state as fresh, writable arrays, or written into `out` (an earlier result).
+
+        Raises:
+            KernelArgumentError: an argument has the wrong shape, type or structure.
+        """
+        bound = getattr(self._local, "bound", None)
+        if bound is None:
+            bound = self._local.bound = self.bind()
+        for buffer, leaf, value in zip(bound.inputs, self.inputs, self._leaves(arguments), strict=True):
+            buffer[...] = leaf.check(value)
+        bound.run()
+        if out is None:
+            return self._build([b.astype(leaf.dtype) for b, leaf in zip(bound.outputs, self.outputs, strict=True)])
+        for target, buffer in zip(self._targets(out, ()), bound.outputs, strict=True):
+            target[...] = buffer
+        return out
+
+    def _leaves(self, arguments: tuple[Any, ...]) -> Sequence[Any]:
+        try:
+            return flatten(self._arguments, arguments)
+        except ValueError as error:
+            raise KernelArgumentError(f"{self.name}: {error}") from None
+
+    def _build(self, leaves: list[np.ndarray]) -> Any:
+        return unflatten(self._results, leaves)
+
+    def _targets(self, out: Any, leading: tuple[int, ...]) -> list[np.ndarray]:
+        try:
+            targets = flatten(self._results, out, "out")
+        except ValueError as error:
+            raise KernelArgumentError(f"{self.name}: {error}") from None
+        for target, leaf in zip(targets, self.outputs, strict=True):
+            fits = isinstance(target, np.ndarray) and target.shape == (*leading, *leaf.shape) and target.flags.writeable
+            if not fits or target.dtype != leaf.dtype:
+                raise KernelArgumentError(
+                    f"out: {leaf.name} must be a writable {leaf.dtype} array of shape {(*leading, *leaf.shape)}"
+                )
+        return targets
+
+    # many states ------------------------------------------------------------------------------------------------------
+
+    def batch(self, *arguments: Any, out: Any = None, in_axes: Sequence[int | None] | None = None, threads: int = 1) -> Any:
+        """The results for N states: a leading axis of length N on every argument and every result.
+
+        Args:
+            arguments: as for one state, every array with the leading axis; any memory layout.
+            out: an earlier result of the same N, written again.
+            in_axes: per argument 0, or None for one that has no leading axis and holds for all states.
+            threads: how many share the states.
+
+        Raises:
+            KernelArgumentError: wrong shape, type or structure, or unequal N.
+        """
+        axes = self._axes(arguments, in_axes)
+        arrays = [leaf.check(x, axis) for leaf, x, axis in zip(self.inputs, self._leaves(arguments), axes, strict=True)]
+        lengths = {len(array) for array, axis in zip(arrays, axes, strict=True) if axis}
+        if len(lengths) != 1:
+            raise KernelArgumentError(f"{self.name}.batch: the leading axes have lengths {sorted(lengths)}")
+        (states,) = lengths
+        if out is None:
+            targets = [np.empty((states, *leaf.shape), leaf.dtype) for leaf in self.outputs]
+        else:
+            targets = self._targets(out, (states,))
+        self.run_batch(states, arrays, axes, targets, threads)
+        return self._build(targets) if out is None else out
+
+    def _axes(self, arguments: tuple[Any, ...], in_axes: Sequence[int | None] | None) -> list[int]:
+        """1 for every leaf with a leading axis, else 0."""
+        if in_axes is None:
+            return [1] * len(self.inputs)
+        if len(in_axes) != len(arguments) or set(in_axes) - {0, None}:
+            raise KernelArgumentError(f"{self.name}.batch: in_axes must hold 0 or None for each of the arguments")
+        described = self._arguments["tuple"] if self._arguments else ()
+        return [
+            int(axis == 0) for axis, d, x in zip(in_axes, described, arguments, strict=True) for _ in flatten(d, x)
+        ]
+
+    def run_batch(
+        self, states: int, arrays: Sequence[np.ndarray], axes: Sequence[int], targets: Sequence[np.ndarray], threads: int = 1
+    ) -> None:
+        """The work of `batch` on checked leaves: inputs with (axis 1) or without (0) the leading axis, and targets."""
+        sources = [_as_rows(x, leaf.word, axis) for x, leaf, axis in zip(arrays, self.inputs, axes, strict=True)]
+        results = [_row_target(target, leaf.word) for target, leaf in zip(targets, self.outputs, strict=True)]
+        buffers = [*sources, *results]
+        moving = [*axes, *([1] * len(results))]
+        strides = [array.strides[0] if moves and states > 1 else 8 * bool(moves) for array, moves in zip(buffers, moving, strict=True)]
+        words = (ctypes.c_int64 * max(len(strides), 1))(*(stride // 8 for stride in strides))
+        addresses = [array.ctypes.data for array in buffers]
+
+        def run(first: int, last: int) -> None:
+            moved = (ctypes.c_void_p * max(len(addresses), 1))(*(a + first * s for a, s in zip(addresses, strides, strict=True)))
+            if self._many(ctypes.c_int64(last - first), moved, words):
+                raise MemoryError(f"{self.name}.batch")
+
+        for task in self._split(states, threads, run):
+            task.result()
+        for target, result in zip(targets, results, strict=True):
+            if target is not result:
+                target[...] = result
+
+    def _split(self, states: int, threads: int, run: Any) -> Iterator[Any]:
+        count = max(1, min(threads, states // MIN_STATES_PER_THREAD))
+        if count == 1:
+            run(0, states)
+            return
+        size = -(-states // (count * self.lanes)) * self.lanes
+        starts = range(0, states, size)
+        tasks = [_pool().submit(run, start, min(start + size, states)) for start in starts[1:]]
+        run(0, size)
+        yield from tasks
+
+
+def _has_c_rows(array: np.ndarray, dtype: np.dtype) -> bool:
+    """Whether every element along the first axis lies in C order, aligned, whole words apart."""
+    inner = np.lib.stride_tricks.as_strided(array, array.shape[1:], array.strides[1:]) if len(array) else array
+    return bool(array.dtype == dtype and array.flags.aligned and inner.flags.c_contiguous and array.strides[0] % 8 == 0)
+
+
+def _as_rows(array: np.ndarray, dtype: np.dtype, axis: int) -> np.ndarray:
+    if axis == 0:
+        return np.array(array, dtype, order="C", copy=None) if array.flags.aligned else np.array(array, dtype, order="C")
+    return array if _has_c_rows(array, dtype) else np.array(array, dtype, order="C")
+
+
+def _row_target(target: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """The array that the kernel writes: the target itself where its layout allows."""
+    return target if _has_c_rows(target, dtype) else np.empty(target.shape, dtype)
+
+
+def load(path: str | os.PathLike[str]) -> Kernel:
+    """Open a saved kernel.
+
+    Raises:
+        KernelException: unreadable, truncated, damaged, newer than this package, or compiled for another machine; the
+            text says which.
+    """
+    return Kernel(read(path), os.fspath(path))
