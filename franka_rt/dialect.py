@@ -120,7 +120,7 @@ class ControllerMode(IntEnum):
 
 def pack(dtype: np.dtype, fields: Mapping[str, Any]) -> bytes:
     """Bytes of a struct with the given fields, zero where none is given. InvalidArgumentException for a wrong name."""
-    record = np.zeros((), dtype)
+    record: Any = np.zeros((), dtype)
     for name, value in fields.items():
         if name not in (dtype.names or ()):
             raise InvalidArgumentException(f"franka_rt: no field {name!r} in {dtype.names}.")
@@ -128,7 +128,7 @@ def pack(dtype: np.dtype, fields: Mapping[str, Any]) -> bytes:
     return record.tobytes()
 
 
-def unpack(dtype: np.dtype, data: bytes) -> np.void:
+def unpack(dtype: np.dtype, data: bytes) -> Any:
     """The first ``dtype.itemsize`` bytes of ``data`` as a record (fields by name)."""
     if dtype.itemsize == 0:
         return np.zeros(1, dtype)[0]
@@ -219,7 +219,7 @@ class Dialect:
         size = self.header_struct.size + len(body)
         return self.header_struct.pack(wire_id, command_id & 0xFFFFFFFF, size) + body
 
-    def new_state(self) -> np.ndarray:
+    def new_state(self) -> Any:
         """A zeroed state datagram as a 0-d structured array; ``.tobytes()`` is what goes on the wire."""
         return np.zeros((), self.state)
 

@@ -25,6 +25,7 @@ from franka_rt.dialect import ArmDialect, ControllerMode, GeneratorMode, RobotMo
 from franka_rt.error_flags import Errors
 from franka_rt.errors import ProtocolException
 from franka_rt.state_fields import Accelerometer, Matrix, Scalar, Vector, state_fields
+from franka_rt.state_text import state_text
 
 __all__ = ["Errors", "RobotState"]
 
@@ -45,7 +46,7 @@ class RobotState:
     Raises ProtocolException ("libfranka: incorrect object size") for a datagram of another size than the dialect's.
     """
 
-    __slots__ = ("_data", "_matrices", "layout", "message_id", "reals")
+    __slots__ = ("_data", "_matrices", "_reals", "layout", "message_id")
 
     O_T_EE = Matrix("(4,4) measured pose of the end effector in the base frame, m")
     O_T_EE_d = Matrix("(4,4) last desired pose of the motion generator in the base frame, m")
@@ -92,7 +93,7 @@ class RobotState:
     message_id: int
     """Millisecond counter of the robot; what a command echoes."""
 
-    def __init__(self, dialect: ArmDialect, datagram: bytes) -> None:
+    def __init__(self, dialect: ArmDialect, datagram: bytes | bytearray | memoryview) -> None:
         layout = self.layout = state_fields(dialect)
         if len(datagram) != layout.size:
             raise ProtocolException(
@@ -100,13 +101,21 @@ class RobotState:
                 f"A state datagram of {dialect.label} has {layout.size} bytes, this one {len(datagram)}.",
             )
         self._data = data = bytes(datagram)
+        self._reals: np.ndarray | None = None
         self._matrices: np.ndarray | None = None
         self.message_id = int.from_bytes(data[:8], "little")
-        reals = np.frombuffer(data, layout.real, layout.count, 8)
-        if layout.narrow:
-            reals = reals.astype(np.float64)
-            reals.setflags(write=False)
-        self.reals = reals
+
+    @property
+    def reals(self) -> np.ndarray:
+        """(n,) all real numbers of the datagram up to the modes, widened when first looked at."""
+        if self._reals is None:
+            layout = self.layout
+            reals = np.frombuffer(self._data, layout.real, layout.count, 8)
+            if layout.narrow:
+                reals = reals.astype(np.float64)
+                reals.setflags(write=False)
+            self._reals = reals
+        return self._reals
 
     def ordered(self) -> np.ndarray:
         """All matrices of the state, row by row, gathered once."""
@@ -205,7 +214,7 @@ class RobotState:
         return other
 
     def _restore(self, reals: np.ndarray, matrices: np.ndarray | None) -> None:
-        self.reals = reals.copy()
+        self._reals = reals.copy()
         self._matrices = None if matrices is None else matrices.copy()
 
     def to_dict(self) -> dict[str, Any]:
@@ -226,6 +235,10 @@ class RobotState:
         return self.dialect is other.dialect and self._data == other._data and same_reals
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        errors = {"current_errors": self.current_errors, "last_motion_errors": self.last_motion_errors}
+        return state_text({**self.to_dict(), **errors})
 
     def __repr__(self) -> str:
         with np.printoptions(precision=4, suppress=True, linewidth=110):

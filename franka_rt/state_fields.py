@@ -20,7 +20,10 @@ __all__ = ["MATRIX_SHAPES", "Accelerometer", "Matrix", "Scalar", "StateLayout", 
 
 class _State(Protocol):
     layout: StateLayout
-    reals: np.ndarray
+    _reals: np.ndarray | None
+
+    @property
+    def reals(self) -> np.ndarray: ...
 
     def ordered(self) -> np.ndarray: ...
 
@@ -92,7 +95,8 @@ class Vector:
     def __get__(self, state: _State | None, owner: type) -> Any:
         if state is None:
             return self
-        return state.reals[state.layout.slices[self.name]]
+        reals = state._reals  # without the property's call where possible: this runs several times per cycle
+        return (state.reals if reals is None else reals)[state.layout.slices[self.name]]
 
 
 class Scalar(Vector):

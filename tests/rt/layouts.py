@@ -3,7 +3,9 @@
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+from franka_rt.connection import Connection
 from franka_rt.dialect import Dialect
 from franka_rt.gripper_dialect import GRIPPER, VACUUM_GRIPPER
 from franka_rt.v5 import V5
@@ -25,3 +27,9 @@ def wire_name(dialect: Dialect, command) -> str:
     return next(
         key for key, entry in layout(name)["commands"].items() if entry["id"] == dialect.commands[command].wire_id
     )
+
+
+def only_event(connection: Connection) -> Any:
+    """The one event that a connection has to report now."""
+    (event,) = connection.events()
+    return event

@@ -1,0 +1,101 @@
+"""Arguments from the user to arrays of the right shape, or one clear InvalidArgumentException.
+
+Matrices may be given as (4,4) or (3,3) in C order, or flat in libfranka's column-major order.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from franka_rt.errors import InvalidArgumentException
+
+__all__ = ["elbow", "finite", "inertia", "is_transform", "matrix", "number", "transform", "vector"]
+
+_ORTHONORMAL = 1e-5  # libfranka's kOrthonormalThreshold
+
+
+def finite(array: np.ndarray) -> bool:
+    """Whether all numbers of a small (n,) array are finite; faster than numpy for a few numbers."""
+    return all(map(math.isfinite, array.tolist()))
+
+
+def _floats(name: str, value: Any) -> np.ndarray:
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentException(f"franka_rt: {name} is not an array of numbers: {error}") from None
+
+
+def vector(name: str, value: Any, size: int) -> np.ndarray:
+    """(size,) finite numbers."""
+    array = _floats(name, value)
+    if array.shape != (size,):
+        raise InvalidArgumentException(f"franka_rt: {name} needs {size} numbers, got an array of shape {array.shape}.")
+    if not finite(array):
+        raise InvalidArgumentException(f"franka_rt: {name} has a number that is infinite or NaN: {array}.")
+    return array
+
+
+def number(name: str, value: Any, minimum: float = -math.inf) -> float:
+    """A finite number, at least ``minimum``."""
+    array = _floats(name, value)
+    if array.shape != () or not math.isfinite(array):
+        raise InvalidArgumentException(f"franka_rt: {name} has to be one finite number, got {value!r}.")
+    if array < minimum:
+        raise InvalidArgumentException(f"franka_rt: {name} has to be at least {minimum:g}, got {value!r}.")
+    return float(array)
+
+
+def matrix(name: str, value: Any, size: int) -> np.ndarray:
+    """(size,size) finite numbers in C order, from that or from flat column-major."""
+    array = _floats(name, value)
+    if array.shape == (size * size,):
+        array = array.reshape(size, size).T
+    if array.shape != (size, size):
+        expected = f"({size}, {size}) or flat column-major ({size * size},)"
+        raise InvalidArgumentException(f"franka_rt: {name} has to have the shape {expected}, got {array.shape}.")
+    vector(name, array.ravel(), size * size)
+    return array
+
+
+def is_transform(pose: np.ndarray) -> bool:
+    """libfranka's test of a (4,4) pose: exact bottom row, rows and columns of the rotation of unit length to 1e-5."""
+    if not np.array_equal(pose[3], (0.0, 0.0, 0.0, 1.0)):
+        return False
+    squares = pose[:3, :3] ** 2
+    lengths = np.sqrt(np.concatenate((squares.sum(axis=0), squares.sum(axis=1))))
+    return bool(np.all(np.abs(lengths - 1.0) <= _ORTHONORMAL))
+
+
+def transform(name: str, value: Any) -> np.ndarray:
+    """(4,4) homogeneous transform."""
+    pose = matrix(name, value, 4)
+    if not is_transform(pose):
+        raise InvalidArgumentException(
+            f"franka_rt: {name} is no homogeneous transform:\n{pose}",
+            "The bottom row has to be 0 0 0 1 and the rotation's rows and columns of unit length (flat arrays are "
+            "read column-major).",
+        )
+    return pose
+
+
+def inertia(name: str, value: Any) -> np.ndarray:
+    """(3,3) symmetric tensor without negative principal moments, kg m^2."""
+    tensor = matrix(name, value, 3)
+    scale = float(np.abs(tensor).max())
+    if np.abs(tensor - tensor.T).max() > 1e-9 * scale:
+        raise InvalidArgumentException(f"franka_rt: {name} is not symmetric:\n{tensor}")
+    if np.linalg.eigvalsh(tensor)[0] < -1e-9 * scale:
+        raise InvalidArgumentException(f"franka_rt: {name} has a negative principal moment:\n{tensor}")
+    return tensor
+
+
+def elbow(value: Any) -> np.ndarray:
+    """(2,) elbow: joint 3 in rad and the sign of joint 4; checked when it is commanded."""
+    array = _floats("elbow", value)
+    if array.shape != (2,):
+        raise InvalidArgumentException("Invalid number of elements in elbow.")
+    return array
