@@ -2,9 +2,9 @@
 
 ::
 
-    requests.handle(arm, request)    # answers appear in arm.outbox, at once or later
-    arm.receive(command)             # a command datagram
-    datagram = arm.tick()            # one millisecond passes
+    arm.handle(request)          # answers appear in arm.outbox, at once or later
+    arm.receive(command)         # a command datagram
+    datagram = arm.tick()        # one millisecond passes
 
 Modes and what they allow are tables in ``modes.py``; the motion state machine of ``franka_rt.machine`` follows along
 and raises ProtocolException should the arm ever break the protocol's order.
@@ -20,7 +20,7 @@ import numpy as np
 from franka_rt.dialect import CommandName, ControllerMode, GeneratorMode, RobotMode, Status
 from franka_rt.events import CommandDatagram, Request
 from franka_rt.machine import MotionMachine, Signal
-from franka_rt.sim import control
+from franka_rt.sim import control, requests
 from franka_rt.sim.checks import Checks
 from franka_rt.sim.generators import GENERATORS, Asynchronous
 from franka_rt.sim.model import ArmModel
@@ -81,6 +81,10 @@ class Arm:
         self.reconfigure()
 
     # --- what requests do ---------------------------------------------------------------------------------------------
+
+    def handle(self, request: Request) -> None:
+        """Take a request (any but Connect)."""
+        requests.handle(self, request)
 
     def reply(self, request: Request, status: Status, data: bytes = b"", **fields: Any) -> None:
         """Put an answer into the outbox."""

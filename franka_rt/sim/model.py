@@ -112,32 +112,17 @@ def load_model(robot: str) -> ArmModel:
 
 
 def _compile(model: Any) -> tuple[Any, Any]:
-    """Both evaluations as compiled functions of numpy arrays."""
-    import jax
-
-    from franka_jax import Payload
-
-    def evaluate(q, dq, mass, center, inertia, F_T_EE):
-        payload = Payload(mass, center, inertia)
-        return (
-            *kinematics(q, F_T_EE),
-            model.mass(q, payload),
-            model.coriolis(q, dq, payload),
-            model.gravity(q, payload, GRAVITY),
-        )
+    """Both evaluations as kernels of numpy arrays (on XLA where there is no C compiler)."""
+    from franka_jax import Payload, aot
 
     def kinematics(q, F_T_EE):
         return model.pose("end_effector", q, F_T_EE), model.zero_jacobian("end_effector", q, F_T_EE)
 
+    def evaluate(q, dq, mass, center, inertia, F_T_EE):
+        payload = Payload(mass, center, inertia)
+        dynamics = model.mass(q, payload), model.coriolis(q, dq, payload), model.gravity(q, payload, GRAVITY)
+        return *kinematics(q, F_T_EE), *dynamics
+
     q, T = np.zeros(7), np.eye(4)
-    full = jax.jit(evaluate).lower(q, q, 0.0, np.zeros(3), np.zeros((3, 3)), T).compile()
-    short = jax.jit(kinematics).lower(q, T).compile()
-
-    def numpy_of(function):
-        def call(*arguments):
-            with jax.enable_x64(True):
-                return tuple(np.asarray(value) for value in function(*arguments))
-
-        return call
-
-    return numpy_of(full), numpy_of(short)
+    full = aot.compile_function(evaluate, q, q, np.zeros(()), np.zeros(3), np.zeros((3, 3)), T)
+    return full, aot.compile_function(kinematics, q, T)
