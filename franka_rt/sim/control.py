@@ -38,9 +38,11 @@ def _wanted(arm: Arm) -> np.ndarray:
     motion, setpoint = arm.motion, arm.setpoint
     if arm.mode is RobotMode.GUIDING:
         return -_GUIDING_DAMPING * arm.plant.dq
-    if motion is None or motion.holds:
+    if motion is not None and motion.holds:
         return joint_impedance(arm.plant, setpoint, _HOLD_STIFFNESS)
-    if not motion.external:
+    if motion is None:
+        setpoint.torque = joint_impedance(arm.plant, setpoint, _HOLD_STIFFNESS)
+    elif not motion.external:
         setpoint.torque = _internal(arm, motion.controller)
     return setpoint.torque
 
