@@ -14,6 +14,11 @@ from typing import Any
 Description = dict[str, Any] | None
 
 
+def is_plain(description: Description) -> bool:
+    """Whether it is a tuple of arrays."""
+    return description is not None and all(part is not None and "leaf" in part for part in description.get("tuple", [None]))
+
+
 def flatten(description: Description, value: Any, where: str = "the arguments") -> list[Any]:
     """The leaves of `value`, in order.
 

@@ -234,6 +234,6 @@ def _convert(op: Operation, a: Refs) -> Refs:
     return finish(op, elementwise(lambda r: op.graph.convert(r, kind_of(op.dtype)), a))
 
 
-@rule("copy", "copy_p", "stop_gradient", "reduce_precision", "optimization_barrier", "device_put", "pvary")
+@rule("copy", "copy_p", "stop_gradient", "reduce_precision", "optimization_barrier", "device_put", "pvary", "real", "conj")
 def _identity(op: Operation, *values: Refs) -> list[Refs]:
-    return list(values)
+    return list(values)  # of real numbers

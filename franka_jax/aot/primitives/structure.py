@@ -42,6 +42,21 @@ def _concatenate(op: Operation, *parts: Refs) -> Refs:
     return np.concatenate(parts, axis=op.params["dimension"])
 
 
+@rule("stack")
+def _stack(op: Operation, *parts: Refs) -> Refs:
+    return np.stack(parts, axis=op.params["axis"])
+
+
+@rule("unstack")
+def _unstack(op: Operation, a: Refs) -> list[Refs]:
+    return list(np.moveaxis(a, op.params["axis"], 0))
+
+
+@rule("tile")
+def _tile(op: Operation, a: Refs) -> Refs:
+    return np.tile(a, op.params["reps"])
+
+
 @rule("split")
 def _split(op: Operation, a: Refs) -> list[Refs]:
     return np.split(a, np.cumsum(op.params["sizes"])[:-1].tolist(), axis=op.params["axis"])
