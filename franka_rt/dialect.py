@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum, IntEnum
 from functools import cached_property
 from typing import Any
@@ -263,6 +263,8 @@ class ArmDialect(Dialect):
         tcp_timeout: seconds for connecting, sending and receiving.
         limits: the rate limiter's constants.
         incompatible_text: the vendor's sentence for a refused version, with {server} and {library}.
+        cutoff_frequency: default low-pass cutoff of commands, Hz.
+        udp_timeout: seconds without a state datagram after which the stream counts as broken.
     """
 
     fci_version: FciVersion
@@ -284,7 +286,6 @@ class ArmDialect(Dialect):
     incompatible_text: str
     cutoff_frequency: float = 100.0
     udp_timeout: float = 1.0
-    command_timeouts: Mapping[CommandName, float] = field(default_factory=dict)
 
 
 def arm_dialect(version: FciVersion | int) -> ArmDialect:

@@ -131,8 +131,13 @@ class MotionMachine:
             raise ProtocolException(text, f"Seen while: {self.phase.value}. Signal: {signal.value}.")
         self.phase = target
         if target is Phase.IDLE:
-            self.generator, self.controller = _NO_MOTION
+            self.reset()
         return target
+
+    def reset(self) -> None:
+        """Forget the motion, for an end that the table cannot see (a dead connection)."""
+        self.phase = Phase.IDLE
+        self.generator, self.controller = _NO_MOTION
 
     def observe(self, modes: tuple[int, int, int]) -> Phase:
         """Take the (generator, controller, robot mode) of a new state; the cheap case is a running motion."""

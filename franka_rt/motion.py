@@ -1,0 +1,237 @@
+"""The life of a motion: start, update, finish, cancel, exactly as the reference client does it (FCI protocol 7, 8).
+
+Commands are given as they shall be sent: filters and rate limiters are the control loops' business. After any
+exception from here the motion has to be cancelled, which :meth:`MotionControl.cancel_on_error` does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from franka_rt import requests
+from franka_rt.answers import check_answer, failure_text
+from franka_rt.commands import CommandEncoder, MotionCommand, Torques
+from franka_rt.dialect import CommandName, ControllerMode, GeneratorMode, Status
+from franka_rt.errors import ControlException, FrankaException, NetworkException, ProtocolException
+from franka_rt.log import Log, LogRecorder
+from franka_rt.machine import MotionMachine, Phase, Signal
+from franka_rt.session import ArmSession
+from franka_rt.state import RobotState
+
+__all__ = ["MotionControl"]
+
+ANSWER_TIMEOUT = 10.0  # s, for every answer and every change of modes that a motion waits for
+_CYCLES_PER_POLL = 16  # how often the end of the TCP stream is looked for
+_NOT_FAILING = (Status.SUCCESS, Status.MOTION_STARTED)
+_STILL_MOVING = "Motion finished commanded, but the robot is still moving!"
+
+
+class MotionControl:
+    """Runs one motion after the other over a session. Not for several threads at a time.
+
+    Attributes:
+        machine: the state machine; ``machine.phase`` says where the motion is.
+        log: the last records of the motion.
+    """
+
+    def __init__(self, session: ArmSession, log_size: int) -> None:
+        self.session = session
+        self.channel = session.channel
+        self.machine = MotionMachine(session.dialect)
+        self.log = LogRecorder(session.dialect, log_size)
+        self._encoder = CommandEncoder(session.dialect)
+        self._move_id: int | None = None
+        self._cycle = 0
+
+    @property
+    def active(self) -> bool:
+        """A motion has been requested and has not ended."""
+        return self.machine.phase is not Phase.IDLE
+
+    def start(
+        self, generator: GeneratorMode, controller: ControllerMode, maximum_velocities: Any | None = None
+    ) -> RobotState:
+        """Request a motion and wait until a state shows it; that state.
+
+        ``maximum_velocities`` (7,) rad/s makes it asynchronous. CommandException if the robot refuses,
+        ControlException if a motion is running or the robot ends it at once.
+        """
+        command, fields = requests.move(self.session.dialect, generator, controller, maximum_velocities)
+        self.session.poll_state()
+        if not self.machine.is_still(self.session.state.modes):
+            raise ControlException("libfranka robot: Attempted to start multiple motions!")
+        self.machine.request(generator, controller)
+        self._encoder = CommandEncoder(self.session.dialect)
+        self._move_id = self.channel.request(command, **fields)
+        self._take_first_answer()
+        deadline = time.monotonic() + ANSWER_TIMEOUT
+        while self.machine.phase is Phase.STARTING:
+            self._check_second_answer()
+            self._receive(b"", deadline)
+        self.log.clear()
+        return self.session.state
+
+    def _take_first_answer(self) -> None:
+        status = self._wait_for_move()
+        if status not in _NOT_FAILING:
+            self.machine.feed(Signal.REJECTED)
+            check_answer(CommandName.MOVE, status, self.session.state.robot_mode)
+        self.machine.feed(Signal.STARTED if status is Status.MOTION_STARTED else Signal.TERMINAL)
+
+    def _check_second_answer(self) -> None:
+        self.channel.poll()
+        answer = None if self._move_id is None else self.channel.take(self._move_id)
+        if answer is None:
+            return
+        self.machine.feed(Signal.TERMINAL if answer.final else Signal.STARTED)
+        if answer.status is Status.SUCCESS:
+            raise ProtocolException("Unexpected reply to a Move command", "Success before the motion was shown.")
+        raise self._failure(answer.status)
+
+    def update(self, motion: MotionCommand | None = None, torques: Torques | None = None) -> RobotState:
+        """One cycle: send the command (if any) for the last state, receive the next state and check it."""
+        sent = self.write(motion, torques)
+        state = self._receive(sent)
+        if self.machine.phase is not Phase.RUNNING:
+            self._raise_broken(state)
+        return state
+
+    def read(self) -> RobotState:
+        """The next state of a running motion, not logged."""
+        state = self.session.receive_state()
+        if self.machine.observe(state.modes) is not Phase.RUNNING:
+            self._raise_broken(state)
+        return state
+
+    def write(self, motion: MotionCommand | None = None, torques: Torques | None = None) -> bytes:
+        """Send a command for the last state; the datagram, empty if there is nothing to send.
+
+        InvalidArgumentException for values that must not be sent, ControlException if the kind does not fit.
+        """
+        self._cycle += 1
+        if self._cycle % _CYCLES_PER_POLL == 0:
+            self.channel.poll()
+        if motion is None and torques is None:
+            return b""
+        self.machine.check_command(motion is not None, torques is not None)
+        return self._send(motion, torques, finished=False)
+
+    def finish(self, motion: MotionCommand | None = None, torques: Torques | None = None) -> None:
+        """End the motion regularly with this last command, and wait for the robot's confirmation."""
+        if self.machine.is_still(self.session.state.modes) or not self.active:
+            self._end()
+            return
+        if motion is None and torques is None:
+            raise ControlException("libfranka robot: No motion generator or control command given!")
+        self.machine.check_command(motion is not None, torques is not None)
+        self.machine.feed(Signal.FINISH)
+        deadline = time.monotonic() + ANSWER_TIMEOUT
+        while self.machine.phase is Phase.FINISHING:
+            self._receive(self._send(motion, torques, finished=True), deadline)
+        status = self._wait_for_move()
+        self.machine.feed(Signal.TERMINAL)
+        if status not in _NOT_FAILING:
+            raise self._failure(status, self.session.state, finishing=True)
+        self._end()
+
+    def cancel(self) -> None:
+        """Stop the motion, wherever it stands, and wait until the states show it.
+
+        Raises if that could not be confirmed; the machine is ready for the next motion in any case.
+        """
+        try:
+            if not self.channel.broken:
+                self._stop_and_settle()
+        finally:
+            self._end()
+
+    def _stop_and_settle(self) -> None:
+        self.machine.feed(Signal.STOP)
+        answer = self.channel.call(CommandName.STOP_MOVE, ANSWER_TIMEOUT)
+        self.machine.feed(Signal.STOPPED)
+        deadline = time.monotonic() + ANSWER_TIMEOUT
+        while self.machine.phase is not Phase.IDLE:
+            self._receive(b"", deadline)
+        check_answer(CommandName.STOP_MOVE, answer.status, self.session.state.robot_mode)
+
+    @contextlib.contextmanager
+    def cancel_on_error(self) -> Iterator[None]:
+        """Cancel the motion when anything goes wrong inside, and let the original exception through."""
+        try:
+            yield
+        except BaseException:
+            with contextlib.suppress(FrankaException):
+                self.cancel()
+            raise
+
+    def _end(self) -> None:
+        if self._move_id is not None:
+            self.channel.forget(self._move_id)
+        self._move_id = None
+        self.machine.reset()
+
+    def _send(self, motion: MotionCommand | None, torques: Torques | None, finished: bool) -> bytes:
+        for command in (motion, torques):
+            if command is not None:
+                command.validate()
+        datagram = self._encoder.encode(self.session.state.message_id, motion, torques, finished)
+        self.session.transport.send_datagram(datagram)
+        return datagram
+
+    def _receive(self, sent: bytes, deadline: float | None = None) -> RobotState:
+        state = self.session.receive_state()
+        self.log.append((state, sent))
+        self.machine.observe(state.modes)
+        if deadline is not None and time.monotonic() > deadline:
+            text = (
+                f"franka_rt: the robot's state did not change within {ANSWER_TIMEOUT:g} s ({self.machine.phase.value})."
+            )
+            raise NetworkException(text)
+        return state
+
+    def _wait_for_move(self) -> Status:
+        assert self._move_id is not None
+        return self.channel.wait(self._move_id, ANSWER_TIMEOUT).status
+
+    def _raise_broken(self, state: RobotState) -> None:
+        """The state left the motion: the reason is in the terminal answer."""
+        status = self._wait_for_move()
+        self.machine.feed(Signal.TERMINAL)
+        if status in _NOT_FAILING:
+            raise ProtocolException(
+                "Unexpected reply to a Move command", f"The motion broke, the answer: {status.value}."
+            )
+        raise self._failure(status, state)
+
+    def _failure(self, status: Status, state: RobotState | None = None, finishing: bool = False) -> ControlException:
+        """libfranka's ControlException; with a state also the log and, for a reflex, errors and success rate."""
+        text, hint = failure_text(CommandName.MOVE, status, self.session.state.robot_mode)
+        if state is None:
+            return ControlException(text, hint, status=status)
+        reasons = tuple(state.last_motion_errors)
+        if status is Status.REFLEX_ABORTED:
+            text = _STILL_MOVING if finishing else text
+            text += f" {state.last_motion_errors}{self._success_text()}"
+        log: Log = self.log.flush()
+        return ControlException(text, _hint(reasons, hint), log=log, reasons=reasons, status=status)
+
+    def _success_text(self) -> str:
+        last = self.log.last_rate_and_loss()
+        if last is None:
+            return ""
+        rate, lost = last
+        loss = f" packets lost in a row in the last sample: {lost}" if lost > 0 else ""
+        return f"\ncontrol_command_success_rate: {rate:g}{loss}"
+
+
+_COMMUNICATION = (
+    "The robot missed 20 commands in a row. Check: an own network card without switches in between, power saving off, "
+    "a realtime kernel, realtime priority for the loop, and that the callback returns within 300 us."
+)
+
+
+def _hint(reasons: tuple[str, ...], hint: str) -> str:
+    return _COMMUNICATION if "communication_constraints_violation" in reasons else hint

@@ -1,0 +1,332 @@
+"""Robot: a session with an arm. Commands, states, and the low-level motion calls the control loops are made of.
+
+Threads: setters, getters, ``stop`` and ``latest_state`` may be called from any thread at any time. Reading and motions
+are exclusive: a second one raises InvalidOperationException at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from franka_rt import checks, realtime, requests
+from franka_rt.answers import check_answer
+from franka_rt.commands import MotionCommand, Torques
+from franka_rt.dialect import ArmDialect, CommandName, ControllerMode, GeneratorMode
+from franka_rt.errors import FrankaException, InvalidOperationException, ModelException
+from franka_rt.events import Answer
+from franka_rt.motion import MotionControl
+from franka_rt.realtime import RealtimeConfig
+from franka_rt.session import open_arm
+from franka_rt.state import RobotState
+from franka_rt.velocity_envelope import VelocityEnvelope
+from franka_rt.versions import FciVersion, VersionPolicy
+
+__all__ = ["Robot", "VirtualWallCuboid"]
+
+_TIMEOUTS = {  # s; these take their time on a real robot
+    CommandName.AUTOMATIC_ERROR_RECOVERY: 60.0,
+    CommandName.GET_ROBOT_MODEL: 30.0,
+    CommandName.LOAD_MODEL_LIBRARY: 30.0,
+}
+_TIMEOUT = 10.0
+_BUSY = "libfranka robot: Cannot perform this operation while another control or read operation is running."
+
+
+@dataclass(frozen=True, eq=False)
+class VirtualWallCuboid:
+    """A virtual wall of version 5.
+
+    Attributes:
+        id: number of the wall.
+        object_world_size: (3,) edge lengths, m.
+        p_frame: (4,4) pose of the cuboid.
+        active: whether the wall is active.
+    """
+
+    id: int
+    object_world_size: np.ndarray
+    p_frame: np.ndarray
+    active: bool
+
+
+class Robot:
+    """Connects to an arm.
+
+    Args:
+        host: address or name of the robot.
+        realtime_config: ENFORCE refuses to connect on a machine without realtime capabilities, IGNORE warns. None
+            takes ``FRANKA_REALTIME`` from the environment, ENFORCE without it.
+        version: ``VersionPolicy.AUTO`` or ``VersionPolicy.exact(...)``.
+        port: TCP port of the arm.
+        log_size: records that a ControlException carries.
+        timeout: seconds for connecting and for the handshake; None takes the version's (1 s, version 5: 5 s).
+
+    Raises:
+        RealtimeException: before the robot is touched.
+        NetworkException: refused, unreachable, silent, not resolved, or no states over UDP.
+        IncompatibleVersionException: the robot speaks another version.
+        CommandException: the robot refused to hand out its model, for example because of a safety rule.
+        ProtocolException: what answered is not a robot.
+
+    Nothing stays open after an exception. Use ``with Robot(...) as robot`` or ``close()``.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        realtime_config: RealtimeConfig | None = None,
+        version: VersionPolicy = VersionPolicy.AUTO,
+        port: int = 1337,
+        *,
+        log_size: int = 50,
+        timeout: float | None = None,
+    ) -> None:
+        self.realtime_config = realtime_config or RealtimeConfig.from_environment()
+        realtime.prepare(self.realtime_config)
+        self.host, self.port = host, port
+        self._busy = threading.Lock()
+        self._urdf = ""
+        self._session = open_arm(host, version, port, timeout)
+        try:
+            self._motion = MotionControl(self._session, log_size)
+            if CommandName.GET_ROBOT_MODEL in self.dialect.commands:
+                self._urdf = self.get_robot_model()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        mode = self.latest_state().robot_mode.name.lower().replace("_", " ")
+        return f"<Robot {self.host}:{self.port}, {self.dialect.label}, {'closed' if self.closed else mode}>"
+
+    def close(self) -> None:
+        """End the session; a running motion is stopped. May be called again."""
+        if not self.closed and hasattr(self, "_motion") and self._motion.active:
+            with contextlib.suppress(FrankaException):
+                self._motion.cancel()
+        self._session.close()
+
+    @property
+    def closed(self) -> bool:
+        """The session is over, closed here or broken."""
+        return self._session.channel.broken
+
+    @property
+    def dialect(self) -> ArmDialect:
+        """The negotiated protocol version as data."""
+        return self._session.dialect
+
+    @property
+    def fci_version(self) -> FciVersion:
+        """The negotiated protocol version."""
+        return self.dialect.fci_version
+
+    @property
+    def server_version(self) -> int:
+        """The version that the robot reported, equal to the negotiated one."""
+        return self.dialect.version
+
+    # -- states --------------------------------------------------------------------------------------------------
+
+    def latest_state(self) -> RobotState:
+        """The newest state that this session has read. Never blocks; from any thread, also while a loop runs.
+
+        It is as old as the last read: a loop keeps it fresh, an idle session does not.
+        """
+        return self._session.state
+
+    def read_once(self) -> RobotState:
+        """A fresh state, sent after this call began; InvalidOperationException while a loop runs."""
+        with self._exclusive():
+            return self._session.fresh_state()
+
+    def read(self, callback: Callable[[RobotState], Any]) -> None:
+        """Call ``callback(state)`` for every state until it returns False."""
+        with self._exclusive():
+            state = self._session.fresh_state()
+            while callback(state) is not False:
+                self._session.channel.poll()
+                state = self._session.receive_state()
+
+    @contextlib.contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        self._acquire()
+        try:
+            yield
+        finally:
+            self._busy.release()
+
+    def _acquire(self) -> None:
+        if not self._busy.acquire(blocking=False):
+            raise InvalidOperationException(_BUSY, "latest_state() gives a snapshot at any time, from any thread.")
+
+    # -- commands ------------------------------------------------------------------------------------------------
+
+    def _command(self, command: CommandName, fields: dict[str, Any]) -> Answer:
+        answer = self._session.channel.call(command, _TIMEOUTS.get(command, _TIMEOUT), **fields)
+        check_answer(command, answer.status, self._session.state.robot_mode)
+        return answer
+
+    def set_collision_behavior(self, *thresholds: Sequence[float]) -> None:
+        """Set contact and collision thresholds, Nm and N (collision stops the robot).
+
+        Eight arrays: lower and upper torque (7,) during acceleration, lower and upper torque (7,) nominal, lower and
+        upper force (6,) during acceleration, lower and upper force (6,) nominal. Or four: lower and upper torque,
+        lower and upper force, for both phases. Below lower nothing is reported, between contact, above upper
+        collision.
+        """
+        self._command(*requests.set_collision_behavior(*thresholds))
+
+    def set_joint_impedance(self, K_theta: Sequence[float]) -> None:
+        """Set the (7,) stiffness of the internal joint impedance controller, 0..14250 Nm/rad."""
+        self._command(*requests.set_joint_impedance(K_theta))
+
+    def set_cartesian_impedance(self, K_x: Sequence[float]) -> None:
+        """Set the (6,) stiffness of the internal Cartesian controller, 10..3000 N/m and 1..300 Nm/rad."""
+        self._command(*requests.set_cartesian_impedance(K_x))
+
+    def set_guiding_mode(self, guiding_mode: Sequence[bool], elbow: bool) -> None:
+        """Set which of x, y, z, roll, pitch, yaw and the elbow move freely (True) in guiding mode."""
+        self._command(*requests.set_guiding_mode(guiding_mode, elbow))
+
+    def set_k(self, EE_T_K: Any) -> None:
+        """Set the stiffness frame in the end effector frame, (4,4) or flat column-major, m."""
+        self._command(*requests.set_k(EE_T_K))
+
+    def set_ee(self, NE_T_EE: Any) -> None:
+        """Set the end effector in the nominal end effector frame, (4,4) or flat column-major, m."""
+        self._command(*requests.set_ee(NE_T_EE))
+
+    def set_load(self, load_mass: float, F_x_Cload: Sequence[float], load_inertia: Any) -> None:
+        """Set the external load, which adds to the end effector set in Desk.
+
+        Args:
+            load_mass: kg, not negative.
+            F_x_Cload: (3,) centre of mass in the flange frame, m.
+            load_inertia: (3,3) or flat column-major, about the centre of mass in flange axes, kg m^2.
+        """
+        self._command(*requests.set_load(load_mass, F_x_Cload, load_inertia))
+
+    def set_filters(
+        self,
+        joint_position_filter_frequency: float,
+        joint_velocity_filter_frequency: float,
+        cartesian_position_filter_frequency: float,
+        cartesian_velocity_filter_frequency: float,
+        controller_filter_frequency: float,
+    ) -> None:
+        """Set the cutoff frequencies of the robot's own filters, 1..1000 Hz, 1000 is off. Version 5 only."""
+        frequencies = (
+            joint_position_filter_frequency,
+            joint_velocity_filter_frequency,
+            cartesian_position_filter_frequency,
+            cartesian_velocity_filter_frequency,
+            controller_filter_frequency,
+        )
+        self._command(*requests.set_filters(self.dialect, *frequencies))
+
+    def get_virtual_wall(self, id: int) -> VirtualWallCuboid:
+        """Return a virtual wall that was configured in Desk. Version 5 only."""
+        body = self._command(CommandName.GET_CARTESIAN_LIMIT, {"id": int(id)}).body
+        frame = np.array(body["object_frame"]).reshape(4, 4).T.copy()
+        return VirtualWallCuboid(int(id), np.array(body["object_world_size"]), frame, bool(body["object_activation"]))
+
+    def get_robot_model(self) -> str:
+        """Fetch the URDF of the arm from the robot. Version 10 only."""
+        return self._command(CommandName.GET_ROBOT_MODEL, {}).data.decode("utf-8", errors="replace")
+
+    def stop(self) -> None:
+        """Stop whatever motion is running; from any thread. The motion's own thread sees a ControlException."""
+        self._command(CommandName.STOP_MOVE, {})
+
+    def automatic_error_recovery(self) -> None:
+        """Clear a reflex, so that the arm can move again. Waits until the robot has finished doing so."""
+        self._command(CommandName.AUTOMATIC_ERROR_RECOVERY, {})
+
+    # -- joint velocity limits -----------------------------------------------------------------------------------
+
+    @cached_property
+    def velocity_envelope(self) -> VelocityEnvelope:
+        """The FR3's position-dependent limits from its URDF; ModelException if that does not state them."""
+        if not self._urdf:
+            raise ModelException(f"franka_rt: {self.dialect.label} has constant joint velocity limits, no envelope.")
+        return VelocityEnvelope.from_urdf(self._urdf)
+
+    def upper_joint_velocity_limits(self, q: Sequence[float]) -> np.ndarray:
+        """(7,) largest joint velocities at q, rad/s, as the rate limiter uses them (constant on version 5)."""
+        return self._velocity_limits(q, upper=True)
+
+    def lower_joint_velocity_limits(self, q: Sequence[float]) -> np.ndarray:
+        """(7,) smallest joint velocities at q, rad/s, as the rate limiter uses them (constant on version 5)."""
+        return self._velocity_limits(q, upper=False)
+
+    def _velocity_limits(self, q: Sequence[float], upper: bool) -> np.ndarray:
+        position, constant = checks.vector("q", q, 7), self.dialect.limits.joint_velocity
+        if constant is not None:
+            return constant.copy() if upper else -constant
+        return self.velocity_envelope.upper(position) if upper else self.velocity_envelope.lower(position)
+
+    # -- motions -------------------------------------------------------------------------------------------------
+
+    def start_motion(
+        self,
+        generator: GeneratorMode,
+        controller: ControllerMode = ControllerMode.JOINT_IMPEDANCE,
+        maximum_velocities: Sequence[float] | None = None,
+    ) -> RobotState:
+        """Start a motion by hand and return the first state that shows it; the session is busy until it ends.
+
+        ``GeneratorMode.NONE`` with ``ControllerMode.EXTERNAL_CONTROLLER`` commands torques only (version 10; version
+        5 uses a JOINT_VELOCITY generator that is commanded zero). ``maximum_velocities`` (7,) rad/s makes a joint
+        position motion asynchronous (version 10). The commands of :meth:`update_motion` are sent as they are, without
+        filter and rate limiter.
+        """
+        self._acquire()
+        try:
+            with self._motion.cancel_on_error():
+                return self._motion.start(generator, controller, maximum_velocities)
+        except BaseException:
+            self._busy.release()
+            raise
+
+    def update_motion(self, motion: MotionCommand | None = None, torques: Torques | None = None) -> RobotState:
+        """Send a command for the last state and return the next one. Any exception ends the motion."""
+        with self._motion_step():
+            return self._motion.update(motion, torques)
+
+    def finish_motion(self, motion: MotionCommand | None = None, torques: Torques | None = None) -> None:
+        """End the motion regularly, with the last command."""
+        with self._motion_step():
+            self._motion.finish(motion, torques)
+        self._busy.release()
+
+    def cancel_motion(self) -> None:
+        """Stop the motion that was started here and wait until the robot shows it."""
+        with self._motion_step():
+            self._motion.cancel()
+        self._busy.release()
+
+    @contextlib.contextmanager
+    def _motion_step(self) -> Iterator[None]:
+        if not self._motion.active:
+            raise InvalidOperationException("franka_rt: no motion was started.", "Call start_motion() first.")
+        try:
+            with self._motion.cancel_on_error():
+                yield
+        except BaseException:
+            self._busy.release()
+            raise

@@ -1,0 +1,136 @@
+"""Opening a session: sockets, Connect, version negotiation; for the arm also the state stream.
+
+A client offers one version per connection. A refusal names the server's version; if that is the next one on offer,
+fresh sockets are opened for it, otherwise the refusal is final. A server that accepts but reports another version is
+refused too, because every later byte would be read against the wrong layout (FCI protocol 1.2, 1.3).
+"""
+
+from __future__ import annotations
+
+from franka_rt.channel import CommandChannel
+from franka_rt.connection import ArmClientConnection, ClientConnection
+from franka_rt.dialect import ArmDialect, Dialect, Status, arm_dialect
+from franka_rt.errors import IncompatibleVersionException, NetworkException, ProtocolException
+from franka_rt.state import RobotState
+from franka_rt.transport import Transport, connect
+from franka_rt.versions import VersionPolicy, robot_system
+
+__all__ = ["ArmSession", "open_arm", "open_channel"]
+
+HANDSHAKE_TIMEOUT = 5.0  # s, for connecting and for the answer to Connect
+
+
+def open_channel(
+    dialect: Dialect, host: str, port: int, connection: ClientConnection, timeout: float
+) -> CommandChannel:
+    """Connect and shake hands.
+
+    IncompatibleVersionException, NetworkException or ProtocolException; no socket is left open then.
+    """
+    transport = connect(host, port, timeout, udp_timeout=1.0, datagram_size=dialect.state.itemsize)
+    channel = CommandChannel(transport, connection)
+    try:
+        _shake_hands(channel, dialect, timeout)
+    except BaseException:
+        channel.close()
+        raise
+    return channel
+
+
+def _shake_hands(channel: CommandChannel, dialect: Dialect, timeout: float) -> None:
+    command_id, message = channel.connection.connect(channel.transport.udp_port)
+    channel.transport.send(message)
+    try:
+        answer = channel.wait(command_id, timeout)
+    except ProtocolException as error:
+        raise ProtocolException("libfranka: Protocol error during connection attempt", str(error)) from None
+    except NetworkException as error:
+        hint = f"{error.hint} The server took the connection without an answer: another client may hold the session."
+        raise NetworkException(error.text, hint.strip()) from None
+    server = int(answer.body["version"])
+    if answer.status is not Status.SUCCESS or server != dialect.version:
+        raise incompatible(dialect, server)
+
+
+def incompatible(dialect: Dialect, server: int) -> IncompatibleVersionException:
+    """The exception for a server that speaks another version, with the row of the compatibility table."""
+    if isinstance(dialect, ArmDialect):
+        text = dialect.incompatible_text.format(server=server, library=dialect.version)
+        hint = robot_system(server).capitalize() + "; this client speaks 5 and 10."
+    else:
+        text = (
+            f"libfranka: Incompatible library version (server version: {server}, library version: {dialect.version})."
+        )
+        hint = f"This client speaks {dialect.label}."
+    return IncompatibleVersionException(text, hint, server_version=server, library_version=dialect.version)
+
+
+def open_arm(host: str, policy: VersionPolicy, port: int, timeout: float | None = None) -> ArmSession:
+    """Open a session with the first offered version that the robot accepts, and wait for its first state."""
+    offers = list(policy.offers)
+    while True:
+        dialect = arm_dialect(offers.pop(0))
+        limit = min(dialect.tcp_timeout, HANDSHAKE_TIMEOUT) if timeout is None else timeout
+        try:
+            return ArmSession(dialect, host, port, limit)
+        except IncompatibleVersionException as error:
+            if error.server_version not in offers:
+                raise
+            offers = [offer for offer in offers if offer == error.server_version]
+
+
+class ArmSession:
+    """A connected arm: command channel and state stream.
+
+    Attributes:
+        state: the newest accepted state; replaced, never changed, so any thread may read it.
+    """
+
+    def __init__(self, dialect: ArmDialect, host: str, port: int, timeout: float) -> None:
+        self.dialect = dialect
+        self.connection = ArmClientConnection(dialect)
+        self.channel = open_channel(dialect, host, port, self.connection, timeout)
+        try:
+            self.state = self.receive_state()
+        except BaseException:
+            self.channel.close()
+            raise
+
+    @property
+    def transport(self) -> Transport:
+        """The sockets."""
+        return self.channel.transport
+
+    def receive_state(self) -> RobotState:
+        """The newest queued state that is newer than the last accepted one, else the next that comes.
+
+        NetworkException when none comes in time; ProtocolException for a datagram of the wrong size.
+        """
+        newest = self.poll_state()
+        try:
+            while newest is None:
+                newest = self.connection.receive_datagram(self.transport.receive_datagram())
+        except NetworkException:
+            if self.dialect.udp_failure_ends_session:
+                self.channel.interrupt()
+            raise
+        self.state = newest
+        return newest
+
+    def poll_state(self) -> RobotState | None:
+        """The newest of the states that are queued now, None if none is newer than the last accepted one."""
+        newest = None
+        while (datagram := self.transport.poll_datagram()) is not None:
+            newest = self.connection.receive_datagram(datagram) or newest
+        if newest is not None:
+            self.state = newest
+        return newest
+
+    def fresh_state(self) -> RobotState:
+        """A state that was sent after this call began: what is queued is thrown away first."""
+        self.poll_state()
+        return self.receive_state()
+
+    def close(self) -> None:
+        """End the session; may be called again."""
+        self.channel.close()
