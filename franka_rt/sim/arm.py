@@ -21,6 +21,7 @@ from franka_rt.dialect import CommandName, ControllerMode, GeneratorMode, RobotM
 from franka_rt.events import CommandDatagram, Request
 from franka_rt.machine import MotionMachine, Signal
 from franka_rt.sim import control, requests
+from franka_rt.sim.background import Background
 from franka_rt.sim.checks import Checks
 from franka_rt.sim.generators import GENERATORS, Asynchronous
 from franka_rt.sim.model import ArmModel
@@ -57,6 +58,7 @@ class Arm:
         message_id: millisecond counter, the id of the last state.
         errors, reflex_reason: names of the flags that are set.
         outbox: answers that have not been sent yet.
+        background: answers that take long.
     """
 
     def __init__(self, parameters: ArmParameters, model: ArmModel, hand: bool = True, first_id: int = 1000) -> None:
@@ -74,9 +76,9 @@ class Arm:
         self.errors: set[str] = set()
         self.reflex_reason: set[str] = set()
         self.outbox: list[Reply] = []
+        self.background = Background()
         self._stops: list[Request] = []
         self._recovery: tuple[Request, int] | None = None
-        self._pushes: list[tuple[np.ndarray, int]] = []
         self._acceleration = parameters.acceleration
         self.reconfigure()
 
@@ -136,11 +138,8 @@ class Arm:
             self._end(Event.SESSION_LOST)
         if self._recovery is not None:
             self._recovered()
+        self.background.clear()
         self.outbox.clear()
-
-    def push(self, wrench: np.ndarray, seconds: float) -> None:
-        """Push the end effector with a wrench (6,) N, Nm in base axes for some time; pushes add up."""
-        self._pushes.append((np.array(wrench, float), max(1, round(seconds / DT))))
 
     def happen(self, event: Event) -> None:
         """User stop, guiding, release, safety function."""
@@ -159,11 +158,13 @@ class Arm:
 
     def tick(self) -> bytes:
         """Advance by 1 ms and return the new state."""
+        for request, data in self.background.take():
+            self.reply(request, Status.ERROR if data is None else Status.SUCCESS, data or b"")
         if self.motion is None:
             self._hold()
         elif self.motion.first_id is not None:
             self._advance(self.motion)
-        self.plant.step(control.torque(self), self._wrench(), self.settings.load, self.settings.F_T_EE)
+        self.plant.step(control.torque(self), self.settings.load, self.settings.F_T_EE)
         self.monitor.estimate(self.plant, self.settings)
         self.message_id += 1
         if self.motion is not None:
@@ -221,13 +222,6 @@ class Arm:
         self.errors = set()
         self.monitor.reset()
         self._change(Event.RECOVERED)
-
-    def _wrench(self) -> np.ndarray | None:
-        if not self._pushes:
-            return None
-        total = np.sum([wrench for wrench, _ in self._pushes], axis=0)
-        self._pushes = [(wrench, left - 1) for wrench, left in self._pushes if left > 1]
-        return total
 
     def _watch(self, motion: Motion) -> None:
         if motion.first_id is None:

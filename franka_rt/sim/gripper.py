@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -69,10 +70,10 @@ class Gripper:
 
     def _move(self, action: _Action) -> None:
         target = max(action.waypoints[0], self.object_width)
-        step = action.speed * DT
-        width = self.state.width + max(-step, min(step, target - self.state.width))
+        step, way = action.speed * DT, target - self.state.width
+        width = target if abs(way) <= step else self.state.width + math.copysign(step, way)
         self.state = replace(self.state, width=width)
-        if abs(width - target) > 1e-9:
+        if width != target:
             return
         action.waypoints.pop(0)
         if not action.waypoints:

@@ -38,6 +38,7 @@ class Plant:
         self._armature = np.diag(parameters.armature)
         self._coulomb, self._viscous = parameters.coulomb, parameters.viscous
         self._compensation = parameters.friction_compensation
+        self._pushes: list[tuple[np.ndarray, int]] = []  # wrench, milliseconds left
         self.place(parameters.start, load, F_T_EE)
 
     def place(self, q: np.ndarray, load: Load, F_T_EE: np.ndarray) -> None:
@@ -47,6 +48,18 @@ class Plant:
         self.tau_J, self.dtau_J = self.quantities.gravity, np.zeros(7)
         self.tau_ext = np.zeros(7)
 
+    def push(self, wrench: np.ndarray, seconds: float) -> None:
+        """Push the end effector with a wrench (6,) N, Nm in base axes for some time; pushes add up."""
+        self._pushes.append((np.array(wrench, float), max(1, round(seconds / DT))))
+
+    def _external(self) -> np.ndarray:
+        """J^T F of the present pushes; a millisecond of them is used up."""
+        if not self._pushes:
+            return np.zeros(7)
+        wrench = np.sum([wrench for wrench, _ in self._pushes], axis=0)
+        self._pushes = [(wrench, left - 1) for wrench, left in self._pushes if left > 1]
+        return self.quantities.jacobian.T @ wrench
+
     def friction(self) -> np.ndarray:
         """Friction torque at the present velocity, Nm."""
         return self._coulomb * np.tanh(self.dq / _SLIP) + self._viscous * self.dq
@@ -55,10 +68,10 @@ class Plant:
         """(7,7) inertia that the drives feel, M + B."""
         return self.quantities.mass + self._armature
 
-    def step(self, torque: np.ndarray, wrench: np.ndarray | None, load: Load, F_T_EE: np.ndarray) -> None:
+    def step(self, torque: np.ndarray, load: Load, F_T_EE: np.ndarray) -> None:
         """One millisecond under a torque (Nm) on top of the robot's own gravity and friction compensation."""
         now = self.quantities
-        external = np.zeros(7) if wrench is None else now.jacobian.T @ wrench
+        external = self._external()
         residual = (1.0 - self._compensation) * self.friction()
         ddq = np.linalg.solve(self.inertia(), torque + external - now.coriolis - residual)
         measured = now.mass @ ddq + now.coriolis + now.gravity - external

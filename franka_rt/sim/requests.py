@@ -93,8 +93,8 @@ def _robot_model(arm: Arm, request: Request) -> None:
 
 
 def _model_library(arm: Arm, request: Request) -> None:
-    data = library.model_library(arm.model, request.arguments)
-    arm.reply(request, Status.ERROR if data is None else Status.SUCCESS, data or b"")
+    """Built in the background, because the stream of states must not pause."""
+    arm.background.start(request, lambda: library.model_library(arm.model, request.arguments))
 
 
 _HANDLERS = {

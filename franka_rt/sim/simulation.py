@@ -187,7 +187,7 @@ class Simulation:
 
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {
-    "push": lambda s, wrench, seconds: s.arm.push(np.array(wrench, float), seconds),
+    "push": lambda s, wrench, seconds: s.arm.plant.push(np.array(wrench, float), seconds),
     "happen": lambda s, event: s.arm.happen(Event[event]),
     "place": Simulation._place,
     "state": lambda s: s.arm.writer.datagram().hex(),

@@ -1,33 +1,18 @@
-"""Scenarios for the vendor's client of FCI version 10: ``python pylibfranka_client.py SCENARIO HOST``.
+"""Scenarios for the vendor's client of FCI version 10; each returns what the client saw, as plain values."""
 
-Prints one JSON object with what the client saw. The vendor's library raises the thread that connects to real-time
-priority when it may; ordinary scheduling is restored so that a busy machine is not starved.
-"""
-
-import json
 import math
-import os
-import sys
 
 import numpy as np
 import pylibfranka as vendor
+from common import errors, main, ordinary_scheduling, smooth
 
 READY = np.array([0, -1, 0, -3, 0, 2, 1]) * (math.pi / 4)
-
-
-def ordinary_scheduling():
-    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
 
 
 def connect(host):
     robot = vendor.Robot(host, vendor.RealtimeConfig.kIgnore)
     ordinary_scheduling()
     return robot
-
-
-def errors(flags):
-    text = str(flags)
-    return json.loads(text) if text.startswith("[") else text
 
 
 def seen(state):
@@ -55,10 +40,6 @@ def drive(control, seconds, command, finish=True):
         control.writeOnce(output)
         if time >= seconds:
             return {"cycles": len(dts), "largest_dt": max(dts), "rate": state.control_command_success_rate}
-
-
-def smooth(time, duration, amplitude):
-    return amplitude * 0.5 * (1 - math.cos(math.pi * min(time / duration, 1.0)))
 
 
 def connect_and_read(host):
@@ -154,7 +135,7 @@ def cartesian_velocity(host):
 def asynchronous(host):
     robot = connect(host)
     handler_class = vendor.AsyncPositionControlHandler
-    configuration = handler_class.Configuration([0.5] * 7)
+    configuration = handler_class.Configuration([0.5] * 7, 1e-3)
     handler = handler_class.configure(robot, configuration).handler
     target = (READY + 0.1).tolist()
     handler.set_joint_position_target(handler_class.JointPositionTarget(target))
@@ -296,10 +277,10 @@ def second_client(host):
     try:
         connect(host)
         text = ""
-    except vendor.FrankaException as error:
+    except Exception as error:
         text = str(error)
     return {"text": text, "end": seen(robot.read_once())}
 
 
 if __name__ == "__main__":
-    print(json.dumps(globals()[sys.argv[1]](sys.argv[2])), flush=True)
+    main(globals())
