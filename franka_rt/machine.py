@@ -147,9 +147,11 @@ class MotionMachine:
 
     def classify(self, modes: tuple[int, int, int]) -> Signal:
         """Which signal a state with these modes is for the present motion."""
-        if modes[:2] == (self.generator, self.controller) and self.phase is not Phase.IDLE:
-            return Signal.SHOWN if modes[2] == RobotMode.MOVE else Signal.HALTED
-        return Signal.STILL if self.is_still(modes) else Signal.MIXED
+        if self.is_still(modes):
+            return Signal.STILL
+        if modes[:2] != (self.generator, self.controller):
+            return Signal.MIXED
+        return Signal.SHOWN if modes[2] == RobotMode.MOVE else Signal.HALTED
 
     def is_still(self, modes: tuple[int, int, int]) -> bool:
         """Neither a motion generator nor the external controller runs."""

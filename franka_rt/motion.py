@@ -64,15 +64,29 @@ class MotionControl:
         if not self.machine.is_still(self.session.state.modes):
             raise ControlException("libfranka robot: Attempted to start multiple motions!")
         self.machine.request(generator, controller)
+        try:
+            self._move_id = self.channel.request(command, **fields)
+            self._take_first_answer()
+            self._wait_until_shown()
+        except BaseException:
+            self._abandon_start()
+            raise
         self._encoder = CommandEncoder(self.session.dialect)
-        self._move_id = self.channel.request(command, **fields)
-        self._take_first_answer()
+        self.log.clear()
+        return self.session.state
+
+    def _wait_until_shown(self) -> None:
         deadline = time.monotonic() + ANSWER_TIMEOUT
         while self.machine.phase is Phase.STARTING:
             self._check_second_answer()
             self._receive(b"", deadline)
-        self.log.clear()
-        return self.session.state
+
+    def _abandon_start(self) -> None:
+        """A Move that was refused or ended needs no StopMove; one whose fate is unknown does."""
+        if self.active:
+            with contextlib.suppress(FrankaException):
+                self.cancel()
+        self._end()
 
     def _take_first_answer(self) -> None:
         status = self._wait_for_move()

@@ -19,7 +19,7 @@ import numpy as np
 from franka_rt import checks, realtime, requests
 from franka_rt.answers import check_answer
 from franka_rt.commands import MotionCommand, Torques
-from franka_rt.dialect import ArmDialect, CommandName, ControllerMode, GeneratorMode
+from franka_rt.dialect import ArmDialect, CommandName, ControllerMode, GeneratorMode, Status
 from franka_rt.errors import FrankaException, InvalidOperationException, ModelException
 from franka_rt.events import Answer
 from franka_rt.motion import MotionControl
@@ -93,6 +93,7 @@ class Robot:
         realtime.prepare(self.realtime_config)
         self.host, self.port = host, port
         self._busy = threading.Lock()
+        self._owner = 0  # thread that holds it
         self._urdf = ""
         self._session = open_arm(host, version, port, timeout)
         try:
@@ -115,10 +116,17 @@ class Robot:
 
     def close(self) -> None:
         """End the session; a running motion is stopped. May be called again."""
-        if not self.closed and hasattr(self, "_motion") and self._motion.active:
+        if not self.closed and self._busy.locked():
             with contextlib.suppress(FrankaException):
-                self._motion.cancel()
+                self._end_running_motion()
         self._session.close()
+
+    def _end_running_motion(self) -> None:
+        """Cancel a motion of this thread; in another thread's loop only the robot can be told to stop."""
+        if self._motion.active and self._owner == threading.get_ident():
+            self._motion.cancel()
+        elif self._motion.active:
+            self.stop()
 
     @property
     def closed(self) -> bool:
@@ -173,13 +181,24 @@ class Robot:
     def _acquire(self) -> None:
         if not self._busy.acquire(blocking=False):
             raise InvalidOperationException(_BUSY, "latest_state() gives a snapshot at any time, from any thread.")
+        self._owner = threading.get_ident()
 
     # -- commands ------------------------------------------------------------------------------------------------
 
     def _command(self, command: CommandName, fields: dict[str, Any]) -> Answer:
         answer = self._session.channel.call(command, _TIMEOUTS.get(command, _TIMEOUT), **fields)
+        if answer.status is not Status.SUCCESS:
+            self._refresh()
         check_answer(command, answer.status, self._session.state.robot_mode)
         return answer
+
+    def _refresh(self) -> None:
+        """Take the newest queued state, so that a refusal is explained by the present mode; not beside a loop."""
+        if self._busy.acquire(blocking=False):
+            try:
+                self._session.poll_state()
+            finally:
+                self._busy.release()
 
     def set_collision_behavior(self, *thresholds: Sequence[float]) -> None:
         """Set contact and collision thresholds, Nm and N (collision stops the robot).
@@ -297,8 +316,7 @@ class Robot:
         """
         self._acquire()
         try:
-            with self._motion.cancel_on_error():
-                return self._motion.start(generator, controller, maximum_velocities)
+            return self._motion.start(generator, controller, maximum_velocities)
         except BaseException:
             self._busy.release()
             raise

@@ -111,6 +111,7 @@ class ArmSession:
             while newest is None:
                 newest = self.connection.receive_datagram(self.transport.receive_datagram())
         except NetworkException:
+            self.channel.poll()  # the stream also ends when the server closes, which says more
             if self.dialect.udp_failure_ends_session:
                 self.channel.interrupt()
             raise

@@ -13,7 +13,7 @@ from franka_rt.gripper_dialect import GRIPPER
 from franka_rt.state_writer import StateWriter
 from franka_rt.v5 import V5
 from franka_rt.v10 import V10
-from tests.rt.layouts import ARMS, DIALECTS, only_event
+from tests.rt.layouts import DIALECTS, only_event
 
 
 class Pair:
@@ -40,11 +40,6 @@ class Pair:
 
 @pytest.fixture(params=DIALECTS.values(), ids=list(DIALECTS))
 def dialect(request):
-    return request.param
-
-
-@pytest.fixture(params=ARMS, ids=lambda d: d.label)
-def arm(request):
     return request.param
 
 

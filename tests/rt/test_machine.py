@@ -93,6 +93,13 @@ def test_any_change_breaks_a_motion(machine, modes):
     assert machine.observe(modes) is Phase.ENDED
 
 
+def test_stop_without_a_motion_settles(machine):
+    machine.reset()
+    machine.feed(S.STOP)
+    machine.feed(S.STOPPED)
+    assert machine.observe((0, int(ControllerMode.OTHER), RobotMode.REFLEX)) is Phase.IDLE
+
+
 def test_what_counts_as_still():
     external, other = int(ControllerMode.EXTERNAL_CONTROLLER), int(ControllerMode.OTHER)
     for arm, none_is_still in ((V5, False), (V10, True)):

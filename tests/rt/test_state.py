@@ -33,11 +33,6 @@ LOADS = {  # FCI protocol, section 21
 }
 
 
-@pytest.fixture(params=ARMS, ids=lambda d: d.label)
-def arm(request):
-    return request.param
-
-
 @pytest.fixture
 def writer(arm):
     """A state with every number different."""

@@ -1,0 +1,25 @@
+"""Shared fixtures: both versions, a scripted robot, a session with it."""
+
+import pytest
+
+from franka_rt import RealtimeConfig, Robot
+from tests.rt.layouts import ARMS
+from tests.rt.scripted import ScriptedServer
+
+
+@pytest.fixture(params=ARMS, ids=lambda d: d.label)
+def arm(request):
+    """Every test that uses it runs for both versions."""
+    return request.param
+
+
+@pytest.fixture
+def server(arm):
+    with ScriptedServer(arm) as server:
+        yield server
+
+
+@pytest.fixture
+def robot(server):
+    with Robot(server.host, RealtimeConfig.IGNORE, port=server.port) as robot:
+        yield robot
