@@ -154,6 +154,14 @@ class Arm:
         self.setpoint.jacobian = np.zeros((6, 7))  # the end effector may have changed
         self.setpoint.rest(self.plant.q, self.settings.F_T_EE)
 
+    def reset(self, q: np.ndarray) -> None:
+        """Put the arm at q, idle and without errors; a motion is aborted."""
+        if self.motion is not None:
+            self._end(Event.SESSION_LOST)
+        self.mode, self.errors, self.reflex_reason = RobotMode.IDLE, set(), set()
+        self.monitor.reset()
+        self.place(q)
+
     # --- one millisecond ----------------------------------------------------------------------------------------------
 
     def tick(self) -> bytes:

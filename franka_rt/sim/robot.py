@@ -96,7 +96,7 @@ class SimulatedRobot:
         self._operate("happen", "SAFETY")
 
     def place(self, q: Sequence[float] | np.ndarray) -> None:
-        """Put the arm at q (7,) rad, at rest. For tests: no real arm jumps."""
+        """Put the arm at q (7,) rad, at rest, idle and without errors. For tests: no real arm jumps."""
         values = np.asarray(q, float)
         if values.shape != (7,) or not np.isfinite(values).all():
             raise InvalidArgumentException("franka_rt: q is seven finite numbers.")

@@ -183,7 +183,7 @@ class Simulation:
             endpoint.set_faults(Faults(**faults))
 
     def _place(self, q: list[float]) -> None:
-        self.arm.place(np.array(q, float))
+        self.arm.reset(np.array(q, float))
 
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {
