@@ -68,7 +68,9 @@ def _aligned(words: int) -> np.ndarray:
     return memory[offset : offset + words]
 
 
-def _split(block: np.ndarray, leaves: Sequence[Leaf], before: tuple[int, ...] = (), after: tuple[int, ...] = ()) -> tuple:
+def _split(
+    block: np.ndarray, leaves: Sequence[Leaf], before: tuple[int, ...] = (), after: tuple[int, ...] = ()
+) -> tuple:
     """Views of one array per leaf, of shape (*before, *leaf.shape, *after), one behind the other in `block`."""
     factor, offset, views = math.prod(before) * math.prod(after), 0, []
     for leaf in leaves:
@@ -91,7 +93,9 @@ class BoundKernel:
 
     __slots__ = ("inputs", "outputs", "results", "run")
 
-    def __init__(self, function: Any, inputs: tuple[np.ndarray, ...], outputs: tuple[np.ndarray, ...], results: np.ndarray) -> None:
+    def __init__(
+        self, function: Any, inputs: tuple[np.ndarray, ...], outputs: tuple[np.ndarray, ...], results: np.ndarray
+    ) -> None:
         self.inputs, self.outputs, self.results = inputs, outputs, results
         self.run = partial(function, _pointers((*inputs, *outputs)))
 
@@ -162,7 +166,9 @@ class Kernel:
         blocks, lanes = -(-states // self.lanes), self.lanes
         sizes = [blocks * lanes * sum(leaf.size for leaf in leaves) for leaves in (self.inputs, self.outputs)]
         memory, results = map(_aligned, sizes)
-        inputs, outputs = (_split(m, x, (blocks,), (lanes,)) for m, x in ((memory, self.inputs), (results, self.outputs)))
+        inputs, outputs = (
+            _split(m, x, (blocks,), (lanes,)) for m, x in ((memory, self.inputs), (results, self.outputs))
+        )
         return BoundKernel(partial(self._library.kernel_blocks, ctypes.c_int64(blocks)), inputs, outputs, results)
 
     # one state --------------------------------------------------------------------------------------------------------
@@ -221,7 +227,9 @@ class Kernel:
 
     # many states ------------------------------------------------------------------------------------------------------
 
-    def batch(self, *arguments: Any, out: Any = None, in_axes: Sequence[int | None] | None = None, threads: int = 1) -> Any:
+    def batch(
+        self, *arguments: Any, out: Any = None, in_axes: Sequence[int | None] | None = None, threads: int = 1
+    ) -> Any:
         """The results for N states: a leading axis of length N on every argument and every result.
 
         Args:
@@ -251,7 +259,9 @@ class Kernel:
         pages, which makes writing fresh memory ten times faster.
         """
         views = _split(np.empty(states * sum(leaf.size for leaf in self.outputs)), self.outputs, (states,))
-        return [x if x.dtype == leaf.dtype else x.astype(leaf.dtype) for x, leaf in zip(views, self.outputs, strict=True)]
+        return [
+            x if x.dtype == leaf.dtype else x.astype(leaf.dtype) for x, leaf in zip(views, self.outputs, strict=True)
+        ]
 
     def _axes(self, arguments: tuple[Any, ...], in_axes: Sequence[int | None] | None) -> list[int]:
         """1 for every leaf with a leading axis, else 0."""
@@ -260,24 +270,32 @@ class Kernel:
         if len(in_axes) != len(arguments) or set(in_axes) - {0, None}:
             raise KernelArgumentError(f"{self.name}.batch: in_axes must hold 0 or None for each of the arguments")
         described = self._arguments["tuple"] if self._arguments else ()
-        return [
-            int(axis == 0) for axis, d, x in zip(in_axes, described, arguments, strict=True) for _ in flatten(d, x)
-        ]
+        return [int(axis == 0) for axis, d, x in zip(in_axes, described, arguments, strict=True) for _ in flatten(d, x)]
 
     def run_batch(
-        self, states: int, arrays: Sequence[np.ndarray], axes: Sequence[int], targets: Sequence[np.ndarray], threads: int = 1
+        self,
+        states: int,
+        arrays: Sequence[np.ndarray],
+        axes: Sequence[int],
+        targets: Sequence[np.ndarray],
+        threads: int = 1,
     ) -> None:
         """The work of `batch` on checked leaves: inputs with (axis 1) or without (0) the leading axis, and targets."""
         sources = [_as_rows(x, leaf.word, axis) for x, leaf, axis in zip(arrays, self.inputs, axes, strict=True)]
         results = [_row_target(target, leaf.word) for target, leaf in zip(targets, self.outputs, strict=True)]
         buffers = [*sources, *results]
         moving = [*axes, *([1] * len(results))]
-        strides = [array.strides[0] if moves and states > 1 else 8 * bool(moves) for array, moves in zip(buffers, moving, strict=True)]
+        strides = [
+            array.strides[0] if moves and states > 1 else 8 * bool(moves)
+            for array, moves in zip(buffers, moving, strict=True)
+        ]
         words = (ctypes.c_int64 * max(len(strides), 1))(*(stride // 8 for stride in strides))
         addresses = [array.ctypes.data for array in buffers]
 
         def run(first: int, last: int) -> None:
-            moved = (ctypes.c_void_p * max(len(addresses), 1))(*(a + first * s for a, s in zip(addresses, strides, strict=True)))
+            moved = (ctypes.c_void_p * max(len(addresses), 1))(
+                *(a + first * s for a, s in zip(addresses, strides, strict=True))
+            )
             if self._many(ctypes.c_int64(last - first), moved, words):
                 raise MemoryError(f"{self.name}.batch")
 
@@ -307,7 +325,9 @@ def _has_c_rows(array: np.ndarray, dtype: np.dtype) -> bool:
 
 def _as_rows(array: np.ndarray, dtype: np.dtype, axis: int) -> np.ndarray:
     if axis == 0:
-        return np.array(array, dtype, order="C", copy=None) if array.flags.aligned else np.array(array, dtype, order="C")
+        return (
+            np.array(array, dtype, order="C", copy=None) if array.flags.aligned else np.array(array, dtype, order="C")
+        )
     return array if _has_c_rows(array, dtype) else np.array(array, dtype, order="C")
 
 

@@ -23,12 +23,12 @@ from franka_rt.machine import MotionMachine, Signal
 from franka_rt.sim import control, requests
 from franka_rt.sim.background import Background
 from franka_rt.sim.checks import Checks
-from franka_rt.sim.generators import GENERATORS, Asynchronous
+from franka_rt.sim.generators import make_generator
 from franka_rt.sim.model import ArmModel
 from franka_rt.sim.modes import MOTION_END, TRANSITIONS, Event
 from franka_rt.sim.monitor import Monitor
-from franka_rt.sim.motion import MAX_LOST, Motion
-from franka_rt.sim.parameters import DT, ArmParameters
+from franka_rt.sim.motion import MAX_LOST, Motion, is_finite
+from franka_rt.sim.parameters import ArmParameters
 from franka_rt.sim.plant import Plant
 from franka_rt.sim.report import modes, write_state
 from franka_rt.sim.setpoint import Setpoint
@@ -104,10 +104,7 @@ class Arm:
         s, F_T_EE = self.setpoint, self.settings.F_T_EE
         s.rest(s.q, F_T_EE)
         s.torque = np.zeros(7)
-        if velocity is None:
-            generator = GENERATORS[mode](s, self.checks, F_T_EE)
-        else:
-            generator = Asynchronous(s, self.checks, F_T_EE, velocity, self._acceleration)
+        generator = make_generator(mode, s, self.checks, F_T_EE, velocity)
         self.machine.request(mode, controller)
         self.machine.feed(Signal.STARTED)
         self.motion = Motion(request, mode, controller, generator, velocity is not None)
@@ -184,7 +181,7 @@ class Arm:
         if motion.braking is not None:
             return self._slow_down(motion)
         command = motion.command(self.message_id)
-        if command is not None and not _finite(command):
+        if command is not None and not is_finite(command):
             return self._end(Event.INPUT_ERROR)
         raised = motion.follow(command, self.checks)
         if motion.lost_in_row >= MAX_LOST:
@@ -263,10 +260,3 @@ class Arm:
 
     def _change(self, event: Event) -> None:
         self.mode = TRANSITIONS.get((self.mode, event), self.mode)
-
-
-def _finite(command: CommandDatagram) -> bool:
-    """No number of the command is infinite or NaN."""
-    motion = command.record["motion"]
-    numbers = [motion[name] for name in ("q_c", "dq_c", "O_T_EE_c", "O_dP_EE_c", "elbow_c")]
-    return bool(np.isfinite(np.concatenate([*numbers, command.record["control"]["tau_J_d"]])).all())

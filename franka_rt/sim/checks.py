@@ -54,7 +54,7 @@ class JointCommand:
 
 @dataclass(eq=False)
 class CartesianCommand:
-    """A desired Cartesian motion: pose, twist and its differences (6,), and the elbow (rad and differences) if given."""
+    """A desired Cartesian motion: pose, twist and its differences (6,); joint 3 (rad) and its differences if given."""
 
     pose: np.ndarray
     twist: np.ndarray
@@ -76,12 +76,17 @@ class CartesianCommand:
 
 
 class Checks:
-    """The limits of one arm, applied to commands; every method returns the names of the flags that are raised."""
+    """The limits of one arm, applied to commands; every method returns the names of the flags that are raised.
+
+    Attributes:
+        acceleration: (7,) nominal joint acceleration limits, rad/s^2.
+    """
 
     def __init__(self, parameters: ArmParameters, model: ArmModel) -> None:
         self.model, self.tolerance = model, parameters.tolerance
         t = parameters.tolerance
-        self._acceleration = parameters.acceleration * t.acceleration
+        self.acceleration = parameters.acceleration
+        self._acceleration = self.acceleration * t.acceleration
         self._jerk = parameters.jerk * t.jerk
         self._torque_step = parameters.torque_rate * t.torque_rate * DT
         factors = np.array([t.jerk, t.acceleration, t.velocity])

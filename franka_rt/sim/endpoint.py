@@ -9,12 +9,12 @@ from __future__ import annotations
 import contextlib
 import socket
 import struct
-from typing import Any, Protocol
+from typing import Protocol
 
 from franka_rt.connection import ServerConnection
 from franka_rt.dialect import ArmDialect, CommandName, Dialect, Status
 from franka_rt.errors import FrankaException, ProtocolException
-from franka_rt.events import Closed, Request
+from franka_rt.events import Closed, CommandDatagram, Request
 from franka_rt.sim.arm import Reply
 from franka_rt.sim.faults import Faults, Link
 
@@ -30,11 +30,21 @@ class Device(Protocol):
     outbox: list[Reply]
 
     @property
-    def dialect(self) -> Dialect: ...
-    def handle(self, request: Request) -> None: ...
-    def receive(self, datagram: Any) -> None: ...
-    def disconnect(self) -> None: ...
-    def tick(self) -> bytes | None: ...
+    def dialect(self) -> Dialect:
+        """What it speaks."""
+        ...
+
+    def handle(self, request: Request) -> None:
+        """Take a request."""
+
+    def receive(self, datagram: CommandDatagram) -> None:
+        """Take a command of a motion."""
+
+    def disconnect(self) -> None:
+        """The client is gone."""
+
+    def tick(self) -> bytes | None:
+        """Advance by 1 ms; the state, where one is due."""
 
 
 class Endpoint:

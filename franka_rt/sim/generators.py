@@ -18,7 +18,7 @@ from franka_rt.sim.checks import CartesianCommand, Checks, JointCommand
 from franka_rt.sim.parameters import DT
 from franka_rt.sim.setpoint import Setpoint
 
-__all__ = ["GENERATORS", "Asynchronous", "Generator"]
+__all__ = ["GENERATORS", "Generator", "make_generator"]
 
 
 class Generator:
@@ -84,14 +84,13 @@ class JointVelocity(_Joint):
 class Asynchronous(_Joint):
     """Version 10: q_c is a target now and then; the robot goes there with limited velocity and acceleration."""
 
-    def __init__(
-        self, setpoint: Setpoint, checks: Checks, F_T_EE: np.ndarray, velocity: np.ndarray, acceleration: np.ndarray
-    ) -> None:
+    def __init__(self, setpoint: Setpoint, checks: Checks, F_T_EE: np.ndarray, velocity: np.ndarray) -> None:
         super().__init__(setpoint, checks, F_T_EE)
         self.target = setpoint.q
-        self._velocity, self._acceleration = velocity, acceleration
+        self._velocity, self._acceleration = velocity, checks.acceleration
 
     def take(self, motion: Any) -> list[str]:
+        """A new target, or the finished flag (its target is ignored: the vendor's handler sends zeros then)."""
         if not motion["motion_generation_finished"]:
             self.target = np.array(motion["q_c"])
         return self.miss()
@@ -110,6 +109,7 @@ class Asynchronous(_Joint):
         return []
 
     def finish(self) -> list[str]:
+        """The robot brakes by itself."""
         return []
 
 
@@ -209,3 +209,12 @@ GENERATORS = MappingProxyType(
         GeneratorMode.CARTESIAN_VELOCITY: CartesianVelocity,
     }
 )
+
+
+def make_generator(
+    mode: GeneratorMode, setpoint: Setpoint, checks: Checks, F_T_EE: np.ndarray, velocity: np.ndarray | None
+) -> Generator:
+    """The generator of a motion; ``velocity`` (7,) rad/s makes it an asynchronous one."""
+    if velocity is not None:
+        return Asynchronous(setpoint, checks, F_T_EE, velocity)
+    return GENERATORS[mode](setpoint, checks, F_T_EE)

@@ -30,8 +30,11 @@ class Host(Protocol):
 
     ports: list[int]
 
-    def operate(self, name: str, *arguments: Any) -> Any: ...
-    def close(self) -> None: ...
+    def operate(self, name: str, *arguments: Any) -> Any:
+        """An operation of ``Simulation.operate`` with plain values."""
+
+    def close(self) -> None:
+        """End the simulation."""
 
 
 class ThreadHost:

@@ -106,9 +106,7 @@ def load_model(robot: str) -> ArmModel:
         envelope = envelope.velocity_offset, envelope.deceleration_limit
     except ValueError:
         envelope = None
-    return ArmModel(
-        model, limits.lower, limits.upper, limits.velocity, limits.effort, envelope, evaluate, kinematics
-    )
+    return ArmModel(model, limits.lower, limits.upper, limits.velocity, limits.effort, envelope, evaluate, kinematics)
 
 
 def _compile(model: Any) -> tuple[Any, Any]:

@@ -7,8 +7,8 @@ import numpy as np
 from franka_rt.sim.model import ArmModel
 from franka_rt.sim.parameters import ArmParameters
 from franka_rt.sim.plant import Plant
-from franka_rt.sim.settings import Settings
 from franka_rt.sim.setpoint import Setpoint
+from franka_rt.sim.settings import Settings
 
 __all__ = ["Monitor"]
 

@@ -12,7 +12,7 @@ from franka_rt.sim.checks import Checks
 from franka_rt.sim.generators import Generator
 from franka_rt.sim.modes import Event
 
-__all__ = ["MAX_LOST", "Motion"]
+__all__ = ["MAX_LOST", "Motion", "is_finite"]
 
 MAX_LOST = 20
 """Commands that may be missing in a row (FCI protocol 6.2)."""
@@ -113,3 +113,10 @@ class Motion:
             self.generator.setpoint.torque = torque
             self._torque_given = True
         return raised
+
+
+def is_finite(command: CommandDatagram) -> bool:
+    """No number of the command is infinite or NaN."""
+    motion = command.record["motion"]
+    numbers = [motion[name] for name in ("q_c", "dq_c", "O_T_EE_c", "O_dP_EE_c", "elbow_c")]
+    return bool(np.isfinite(np.concatenate([*numbers, command.record["control"]["tau_J_d"]])).all())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -20,10 +21,6 @@ def elbow_sign(q: np.ndarray) -> float:
     return float(np.sign(q[3] - FLIP_ANGLE))
 
 
-def _zeros(n: int):
-    return field(default_factory=lambda: np.zeros(n))
-
-
 @dataclass(eq=False)
 class Setpoint:
     """Desired and commanded signals; derivatives are backward differences over 1 ms.
@@ -39,17 +36,17 @@ class Setpoint:
 
     model: ArmModel
     q: np.ndarray
-    dq: np.ndarray = _zeros(7)
-    ddq: np.ndarray = _zeros(7)
+    dq: np.ndarray = field(default_factory=partial(np.zeros, 7))
+    ddq: np.ndarray = field(default_factory=partial(np.zeros, 7))
     pose: np.ndarray = field(default_factory=lambda: np.eye(4))
     jacobian: np.ndarray = field(default_factory=lambda: np.zeros((6, 7)))
     commanded_pose: np.ndarray = field(default_factory=lambda: np.eye(4))
-    twist: np.ndarray = _zeros(6)
-    acceleration: np.ndarray = _zeros(6)
+    twist: np.ndarray = field(default_factory=partial(np.zeros, 6))
+    acceleration: np.ndarray = field(default_factory=partial(np.zeros, 6))
     elbow: float = 0.0
     delbow: float = 0.0
     ddelbow: float = 0.0
-    torque: np.ndarray = _zeros(7)
+    torque: np.ndarray = field(default_factory=partial(np.zeros, 7))
 
     def rest(self, q: np.ndarray, F_T_EE: np.ndarray) -> None:
         """Stand still at q: poses equal, all derivatives zero."""

@@ -59,7 +59,7 @@ class Configuration:
 
 
 class Simulation:
-    """Devices, sockets and the loop. Everything happens in the thread that calls :meth:`run`; others use :meth:`call`."""
+    """Devices, sockets and the loop; all of it in the thread that calls :meth:`run`, others use :meth:`call`."""
 
     def __init__(self, configuration: Configuration) -> None:
         c = self.configuration = configuration

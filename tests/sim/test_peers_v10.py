@@ -1,5 +1,6 @@
 """The vendor's own client of version 10 (pylibfranka, libfranka 0.21) against the simulated FR3."""
 
+import itertools
 import time
 
 import numpy as np
@@ -23,13 +24,13 @@ def matrix(flat):
 def test_states_are_consistent_and_a_millisecond_apart(peer, fr3_model):
     states = peer.run("connect_and_read")["states"]
     times = [state["time"] for state in states]
-    assert all(later > earlier for earlier, later in zip(times, times[1:], strict=False))
+    assert all(later > earlier for earlier, later in itertools.pairwise(times))
     state = states[-1]
     assert state["mode"] == "RobotMode.Idle"
     assert state["reasons"] == []
     q = np.array(state["q"])
     np.testing.assert_allclose(q, READY, atol=1e-6)
-    np.testing.assert_allclose(state["O_ddP_O"], (0, 0, np.float32(-9.81)), atol=0)
+    np.testing.assert_allclose(state["O_ddP_O"], (0, 0, float(np.float32(-9.81))), atol=0)
     pose = fr3_model.pose("end_effector", q, matrix(state["F_T_EE"]))
     np.testing.assert_allclose(matrix(state["O_T_EE"]), pose, atol=1e-6)
     np.testing.assert_allclose(state["q_d"], q, atol=1e-6)
@@ -158,7 +159,13 @@ def test_gripper(fr3, peer):
     seen = peer.run("gripper")
     fr3.hold_object(0.0)
     assert seen["version"] == 3
-    assert (seen["homing"], seen["move"], seen["grasp"], seen["missed"], seen["stop"]) == (True, True, True, False, True)
+    assert (seen["homing"], seen["move"], seen["grasp"], seen["missed"], seen["stop"]) == (
+        True,
+        True,
+        True,
+        False,
+        True,
+    )
     assert (seen["width"], seen["grasp_width"], seen["grasped"]) == (0.05, 0.03, True)
     assert seen["too_wide"] == "libfranka gripper: Command failed!"
 

@@ -5,9 +5,9 @@ import time
 
 os.environ["FRANKA_REALTIME"] = "ignore"
 
-import franka  # noqa: E402 - reads the environment
-import numpy as np  # noqa: E402
-from common import main, ordinary_scheduling  # noqa: E402
+import franka
+import numpy as np
+from common import main, ordinary_scheduling
 
 
 def connect(host):
