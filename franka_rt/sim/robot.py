@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from franka_rt.errors import InvalidArgumentException, NetworkException
+from franka_rt.errors import InvalidArgumentException
 from franka_rt.sim.faults import Faults
 from franka_rt.sim.host import Host, ProcessHost, ThreadHost
 from franka_rt.sim.parameters import PARAMETERS
@@ -57,10 +57,7 @@ class SimulatedRobot:
         self.robot, self.host, self.dialect = robot, host, PARAMETERS[robot].dialect
         ports = port, gripper_port, vacuum_gripper_port
         configuration = Configuration(robot, host, *ports, realtime, seed, faults or Faults())
-        try:
-            self._host: Host | None = (ProcessHost if realtime else ThreadHost)(configuration)
-        except OSError as error:
-            raise NetworkException(f"franka_rt: cannot listen on {host}: {error}.") from error
+        self._host: Host | None = (ProcessHost if realtime else ThreadHost)(configuration)
         found = iter(self._host.ports)
         opened = [None if wanted is None else next(found) for wanted in ports]
         self.port: int = opened[0] or 0

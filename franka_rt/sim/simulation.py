@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from franka_rt.errors import NetworkException
 from franka_rt.sim.arm import Arm
 from franka_rt.sim.endpoint import Endpoint
 from franka_rt.sim.faults import Faults
@@ -76,9 +77,10 @@ class Simulation:
             for device, port in devices:
                 if port is not None:
                     self.endpoints.append(Endpoint(device, c.host, port, c.faults, c.seed))
-        except OSError:
+        except OSError as error:
             self.close()
-            raise
+            text = f"franka_rt: the simulated robot cannot listen on {c.host}: {error}."
+            raise NetworkException(text, "Choose another address or port; 0 takes any free one.") from error
 
     # --- the loop -----------------------------------------------------------------------------------------------------
 
