@@ -7,14 +7,29 @@
     model = fr3()
     model.mass(q)                                # (7, 7), one configuration
     jax.vmap(model.mass)(Q)                      # (N, 7, 7)
+    fast = compile_model(model)                  # the same calls as machine code: NumPy in and out, a microsecond
 
 Importing this package changes nothing in JAX and reads no file.
 """
 
+from . import aot
+from .compiled import CompiledModel, Evaluation, compile_model
 from .frames import Frame
 from .model import GRAVITY_EARTH, Model
 from .payload import Payload
 from .robots import fer, fr3
 from .urdf import UrdfError
 
-__all__ = ["GRAVITY_EARTH", "Frame", "Model", "Payload", "UrdfError", "fer", "fr3"]
+__all__ = [
+    "GRAVITY_EARTH",
+    "CompiledModel",
+    "Evaluation",
+    "Frame",
+    "Model",
+    "Payload",
+    "UrdfError",
+    "aot",
+    "compile_model",
+    "fer",
+    "fr3",
+]

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import math
 import os
 import threading
@@ -68,9 +69,7 @@ def _aligned(words: int) -> np.ndarray:
     return memory[offset : offset + words]
 
 
-def _split(
-    block: np.ndarray, leaves: Sequence[Leaf], before: tuple[int, ...] = (), after: tuple[int, ...] = ()
-) -> tuple:
+def split(block: np.ndarray, leaves: Sequence[Leaf], before: tuple[int, ...] = (), after: tuple[int, ...] = ()) -> tuple:
     """Views of one array per leaf, of shape (*before, *leaf.shape, *after), one behind the other in `block`."""
     factor, offset, views = math.prod(before) * math.prod(after), 0, []
     for leaf in leaves:
@@ -91,13 +90,18 @@ class BoundKernel:
     giving it back. Not for two threads at once.
     """
 
-    __slots__ = ("inputs", "outputs", "results", "run")
+    __slots__ = ("_views", "inputs", "outputs", "results", "run")
 
-    def __init__(
-        self, function: Any, inputs: tuple[np.ndarray, ...], outputs: tuple[np.ndarray, ...], results: np.ndarray
-    ) -> None:
+    def __init__(self, function: Any, inputs: tuple, outputs: tuple, results: np.ndarray, leaves: Sequence[Leaf]) -> None:
         self.inputs, self.outputs, self.results = inputs, outputs, results
+        offsets = itertools.accumulate((8 * leaf.size for leaf in leaves), initial=0)
+        self._views = [(leaf.shape, leaf.word, offset) for leaf, offset in zip(leaves, offsets, strict=False)]
         self.run = partial(function, _pointers((*inputs, *outputs)))
+
+    def fresh(self) -> tuple[np.ndarray, ...]:
+        """Copies of the outputs of one state, views of one new array."""
+        block, array = self.results.copy(), np.ndarray
+        return tuple([array(shape, dtype, block, offset) for shape, dtype, offset in self._views])
 
 
 @cache
@@ -154,10 +158,10 @@ class Kernel:
 
     def bind(self, results: np.ndarray | None = None) -> BoundKernel:
         """Fixed buffers for a loop that allocates nothing; `results` is the array for all outputs of an earlier binding."""
-        inputs = _split(_aligned(sum(leaf.size for leaf in self.inputs)), self.inputs)
+        inputs = split(_aligned(sum(leaf.size for leaf in self.inputs)), self.inputs)
         if results is None:
             results = _aligned(sum(leaf.size for leaf in self.outputs))
-        return BoundKernel(self._one, inputs, _split(results, self.outputs), results)
+        return BoundKernel(self._one, inputs, split(results, self.outputs), results, self.outputs)
 
     def bind_blocks(self, states: int) -> BoundKernel:
         """Buffers in the kernel's own layout: every leaf is an array (blocks, *shape, lanes), state i is block
@@ -166,10 +170,8 @@ class Kernel:
         blocks, lanes = -(-states // self.lanes), self.lanes
         sizes = [blocks * lanes * sum(leaf.size for leaf in leaves) for leaves in (self.inputs, self.outputs)]
         memory, results = map(_aligned, sizes)
-        inputs, outputs = (
-            _split(m, x, (blocks,), (lanes,)) for m, x in ((memory, self.inputs), (results, self.outputs))
-        )
-        return BoundKernel(partial(self._library.kernel_blocks, ctypes.c_int64(blocks)), inputs, outputs, results)
+        inputs, outputs = (split(m, x, (blocks,), (lanes,)) for m, x in ((memory, self.inputs), (results, self.outputs)))
+        return BoundKernel(partial(self._library.kernel_blocks, ctypes.c_int64(blocks)), inputs, outputs, results, self.outputs)
 
     # one state --------------------------------------------------------------------------------------------------------
 
@@ -187,8 +189,8 @@ class Kernel:
                 buffer[...] = leaf.check(value)
         bound.run()
         if out is None:
-            fresh = _split(bound.results.copy(), self.outputs)
-            return self._build([x.astype(leaf.dtype, copy=False) for x, leaf in zip(fresh, self.outputs, strict=True)])
+            fresh = zip(bound.fresh(), self.outputs, strict=True)
+            return self._build([x.astype(leaf.dtype, copy=False) for x, leaf in fresh])
         for target, buffer in zip(self._targets(out, ()), bound.outputs, strict=True):
             target[...] = buffer
         return out
@@ -227,9 +229,7 @@ class Kernel:
 
     # many states ------------------------------------------------------------------------------------------------------
 
-    def batch(
-        self, *arguments: Any, out: Any = None, in_axes: Sequence[int | None] | None = None, threads: int = 1
-    ) -> Any:
+    def batch(self, *arguments: Any, out: Any = None, in_axes: Sequence[int | None] | None = None, threads: int = 1) -> Any:
         """The results for N states: a leading axis of length N on every argument and every result.
 
         Args:
@@ -258,10 +258,8 @@ class Kernel:
         """Arrays for the results of N states, flat. They share one block: above 4 MB NumPy asks the system for large
         pages, which makes writing fresh memory ten times faster.
         """
-        views = _split(np.empty(states * sum(leaf.size for leaf in self.outputs)), self.outputs, (states,))
-        return [
-            x if x.dtype == leaf.dtype else x.astype(leaf.dtype) for x, leaf in zip(views, self.outputs, strict=True)
-        ]
+        views = split(np.empty(states * sum(leaf.size for leaf in self.outputs)), self.outputs, (states,))
+        return [x if x.dtype == leaf.dtype else x.astype(leaf.dtype) for x, leaf in zip(views, self.outputs, strict=True)]
 
     def _axes(self, arguments: tuple[Any, ...], in_axes: Sequence[int | None] | None) -> list[int]:
         """1 for every leaf with a leading axis, else 0."""
@@ -270,32 +268,24 @@ class Kernel:
         if len(in_axes) != len(arguments) or set(in_axes) - {0, None}:
             raise KernelArgumentError(f"{self.name}.batch: in_axes must hold 0 or None for each of the arguments")
         described = self._arguments["tuple"] if self._arguments else ()
-        return [int(axis == 0) for axis, d, x in zip(in_axes, described, arguments, strict=True) for _ in flatten(d, x)]
+        return [
+            int(axis == 0) for axis, d, x in zip(in_axes, described, arguments, strict=True) for _ in flatten(d, x)
+        ]
 
     def run_batch(
-        self,
-        states: int,
-        arrays: Sequence[np.ndarray],
-        axes: Sequence[int],
-        targets: Sequence[np.ndarray],
-        threads: int = 1,
+        self, states: int, arrays: Sequence[np.ndarray], axes: Sequence[int], targets: Sequence[np.ndarray], threads: int = 1
     ) -> None:
         """The work of `batch` on checked leaves: inputs with (axis 1) or without (0) the leading axis, and targets."""
         sources = [_as_rows(x, leaf.word, axis) for x, leaf, axis in zip(arrays, self.inputs, axes, strict=True)]
         results = [_row_target(target, leaf.word) for target, leaf in zip(targets, self.outputs, strict=True)]
         buffers = [*sources, *results]
         moving = [*axes, *([1] * len(results))]
-        strides = [
-            array.strides[0] if moves and states > 1 else 8 * bool(moves)
-            for array, moves in zip(buffers, moving, strict=True)
-        ]
+        strides = [array.strides[0] if moves and states > 1 else 8 * bool(moves) for array, moves in zip(buffers, moving, strict=True)]
         words = (ctypes.c_int64 * max(len(strides), 1))(*(stride // 8 for stride in strides))
         addresses = [array.ctypes.data for array in buffers]
 
         def run(first: int, last: int) -> None:
-            moved = (ctypes.c_void_p * max(len(addresses), 1))(
-                *(a + first * s for a, s in zip(addresses, strides, strict=True))
-            )
+            moved = (ctypes.c_void_p * max(len(addresses), 1))(*(a + first * s for a, s in zip(addresses, strides, strict=True)))
             if self._many(ctypes.c_int64(last - first), moved, words):
                 raise MemoryError(f"{self.name}.batch")
 
@@ -325,9 +315,7 @@ def _has_c_rows(array: np.ndarray, dtype: np.dtype) -> bool:
 
 def _as_rows(array: np.ndarray, dtype: np.dtype, axis: int) -> np.ndarray:
     if axis == 0:
-        return (
-            np.array(array, dtype, order="C", copy=None) if array.flags.aligned else np.array(array, dtype, order="C")
-        )
+        return np.array(array, dtype, order="C", copy=None) if array.flags.aligned else np.array(array, dtype, order="C")
     return array if _has_c_rows(array, dtype) else np.array(array, dtype, order="C")
 
 

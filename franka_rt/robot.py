@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from franka_rt import checks, realtime, requests
+from franka_rt import checks, realtime
 from franka_rt.answers import check_answer
 from franka_rt.commands import MotionCommand, Torques
 from franka_rt.dialect import ArmDialect, CommandName, ControllerMode, GeneratorMode, Status
@@ -24,10 +24,15 @@ from franka_rt.errors import FrankaException, InvalidOperationException, ModelEx
 from franka_rt.events import Answer
 from franka_rt.motion import MotionControl
 from franka_rt.realtime import RealtimeConfig
-from franka_rt.session import open_arm
+from franka_rt.recorder import Recorder
+from franka_rt.session import Connector, open_arm, socket_connector
+from franka_rt.settings import RobotSettings, VirtualWallCuboid
 from franka_rt.state import RobotState
 from franka_rt.velocity_envelope import VelocityEnvelope
 from franka_rt.versions import FciVersion, VersionPolicy
+
+if TYPE_CHECKING:
+    from franka_rt.model import Model
 
 __all__ = ["Robot", "VirtualWallCuboid"]
 
@@ -40,24 +45,7 @@ _TIMEOUT = 10.0
 _BUSY = "libfranka robot: Cannot perform this operation while another control or read operation is running."
 
 
-@dataclass(frozen=True, eq=False)
-class VirtualWallCuboid:
-    """A virtual wall of version 5.
-
-    Attributes:
-        id: number of the wall.
-        object_world_size: (3,) edge lengths, m.
-        p_frame: (4,4) pose of the cuboid.
-        active: whether the wall is active.
-    """
-
-    id: int
-    object_world_size: np.ndarray
-    p_frame: np.ndarray
-    active: bool
-
-
-class Robot:
+class Robot(RobotSettings):
     """Connects to an arm.
 
     Args:
@@ -68,6 +56,8 @@ class Robot:
         port: TCP port of the arm.
         log_size: records that a ControlException carries.
         timeout: seconds for connecting and for the handshake; None takes the version's (1 s, version 5: 5 s).
+        recorder: notes down all traffic from the first byte on.
+        connector: opens the transport instead of sockets to ``host``, for replays and tests.
 
     Raises:
         RealtimeException: before the robot is touched.
@@ -88,6 +78,8 @@ class Robot:
         *,
         log_size: int = 50,
         timeout: float | None = None,
+        recorder: Recorder | None = None,
+        connector: Connector | None = None,
     ) -> None:
         self.realtime_config = realtime_config or RealtimeConfig.from_environment()
         realtime.prepare(self.realtime_config)
@@ -95,7 +87,10 @@ class Robot:
         self._busy = threading.Lock()
         self._owner = 0  # thread that holds it
         self._urdf = ""
-        self._session = open_arm(host, version, port, timeout)
+        open_sockets = connector or socket_connector(host, port, timeout)
+        if recorder is not None:
+            open_sockets = _recorded(recorder, open_sockets)
+        self._session = open_arm(open_sockets, version, timeout)
         try:
             self._motion = MotionControl(self._session, log_size)
             if CommandName.GET_ROBOT_MODEL in self.dialect.commands:
@@ -200,70 +195,6 @@ class Robot:
             finally:
                 self._busy.release()
 
-    def set_collision_behavior(self, *thresholds: Sequence[float]) -> None:
-        """Set contact and collision thresholds, Nm and N (collision stops the robot).
-
-        Eight arrays: lower and upper torque (7,) during acceleration, lower and upper torque (7,) nominal, lower and
-        upper force (6,) during acceleration, lower and upper force (6,) nominal. Or four: lower and upper torque,
-        lower and upper force, for both phases. Below lower nothing is reported, between contact, above upper
-        collision.
-        """
-        self._command(*requests.set_collision_behavior(*thresholds))
-
-    def set_joint_impedance(self, K_theta: Sequence[float]) -> None:
-        """Set the (7,) stiffness of the internal joint impedance controller, 0..14250 Nm/rad."""
-        self._command(*requests.set_joint_impedance(K_theta))
-
-    def set_cartesian_impedance(self, K_x: Sequence[float]) -> None:
-        """Set the (6,) stiffness of the internal Cartesian controller, 10..3000 N/m and 1..300 Nm/rad."""
-        self._command(*requests.set_cartesian_impedance(K_x))
-
-    def set_guiding_mode(self, guiding_mode: Sequence[bool], elbow: bool) -> None:
-        """Set which of x, y, z, roll, pitch, yaw and the elbow move freely (True) in guiding mode."""
-        self._command(*requests.set_guiding_mode(guiding_mode, elbow))
-
-    def set_k(self, EE_T_K: Any) -> None:
-        """Set the stiffness frame in the end effector frame, (4,4) or flat column-major, m."""
-        self._command(*requests.set_k(EE_T_K))
-
-    def set_ee(self, NE_T_EE: Any) -> None:
-        """Set the end effector in the nominal end effector frame, (4,4) or flat column-major, m."""
-        self._command(*requests.set_ee(NE_T_EE))
-
-    def set_load(self, load_mass: float, F_x_Cload: Sequence[float], load_inertia: Any) -> None:
-        """Set the external load, which adds to the end effector set in Desk.
-
-        Args:
-            load_mass: kg, not negative.
-            F_x_Cload: (3,) centre of mass in the flange frame, m.
-            load_inertia: (3,3) or flat column-major, about the centre of mass in flange axes, kg m^2.
-        """
-        self._command(*requests.set_load(load_mass, F_x_Cload, load_inertia))
-
-    def set_filters(
-        self,
-        joint_position_filter_frequency: float,
-        joint_velocity_filter_frequency: float,
-        cartesian_position_filter_frequency: float,
-        cartesian_velocity_filter_frequency: float,
-        controller_filter_frequency: float,
-    ) -> None:
-        """Set the cutoff frequencies of the robot's own filters, 1..1000 Hz, 1000 is off. Version 5 only."""
-        frequencies = (
-            joint_position_filter_frequency,
-            joint_velocity_filter_frequency,
-            cartesian_position_filter_frequency,
-            cartesian_velocity_filter_frequency,
-            controller_filter_frequency,
-        )
-        self._command(*requests.set_filters(self.dialect, *frequencies))
-
-    def get_virtual_wall(self, id: int) -> VirtualWallCuboid:
-        """Return a virtual wall that was configured in Desk. Version 5 only."""
-        body = self._command(CommandName.GET_CARTESIAN_LIMIT, {"id": int(id)}).body
-        frame = np.array(body["object_frame"]).reshape(4, 4).T.copy()
-        return VirtualWallCuboid(int(id), np.array(body["object_world_size"]), frame, bool(body["object_activation"]))
-
     def get_robot_model(self) -> str:
         """Fetch the URDF of the arm from the robot. Version 10 only."""
         return self._command(CommandName.GET_ROBOT_MODEL, {}).data.decode("utf-8", errors="replace")
@@ -276,6 +207,36 @@ class Robot:
         """Clear a reflex, so that the arm can move again. Waits until the robot has finished doing so."""
         self._command(CommandName.AUTOMATIC_ERROR_RECOVERY, {})
 
+    # -- models --------------------------------------------------------------------------------------------------
+
+    @property
+    def serves_urdf(self) -> bool:
+        """The robot hands out its URDF (version 10)."""
+        return CommandName.GET_ROBOT_MODEL in self.dialect.commands
+
+    def load_model(self, backend: str = "compiled") -> Model:
+        """The arm's model, on "compiled" kernels or pure "jax": FR3 from the robot's URDF, FER from package data.
+
+        Takes up to seconds the first time; not for a running loop. Needs franka_jax.
+        """
+        from franka_rt.model import load_model  # here, because a client without models does not need it
+
+        return load_model(self, backend)
+
+    def load_model_from_robot(self) -> Model:
+        """The FER's own model library, fetched from the robot. Version 5 only. **Executes the robot's code here.**
+
+        ``FRANKA_RT_MODEL_LIBRARY=off`` in the environment forbids it. The file is private to this user and gone when
+        the call returns. ModelException if the robot serves none or it cannot be loaded.
+        """
+        from franka_rt import model_library
+        from franka_rt.model import Model
+
+        self.dialect.spec(CommandName.LOAD_MODEL_LIBRARY)
+        model_library.check_allowed()
+        answer = self._command(CommandName.LOAD_MODEL_LIBRARY, model_library.machine())
+        return Model(model_library.ModelLibrary.from_bytes(answer.data), self.dialect.robot)
+
     # -- joint velocity limits -----------------------------------------------------------------------------------
 
     @cached_property
@@ -285,15 +246,15 @@ class Robot:
             raise ModelException(f"franka_rt: {self.dialect.label} has constant joint velocity limits, no envelope.")
         return VelocityEnvelope.from_urdf(self._urdf)
 
-    def upper_joint_velocity_limits(self, q: Sequence[float]) -> np.ndarray:
+    def upper_joint_velocity_limits(self, q: ArrayLike) -> np.ndarray:
         """(7,) largest joint velocities at q, rad/s, as the rate limiter uses them (constant on version 5)."""
         return self._velocity_limits(q, upper=True)
 
-    def lower_joint_velocity_limits(self, q: Sequence[float]) -> np.ndarray:
+    def lower_joint_velocity_limits(self, q: ArrayLike) -> np.ndarray:
         """(7,) smallest joint velocities at q, rad/s, as the rate limiter uses them (constant on version 5)."""
         return self._velocity_limits(q, upper=False)
 
-    def _velocity_limits(self, q: Sequence[float], upper: bool) -> np.ndarray:
+    def _velocity_limits(self, q: ArrayLike, upper: bool) -> np.ndarray:
         position, constant = checks.vector("q", q, 7), self.dialect.limits.joint_velocity
         if constant is not None:
             return constant.copy() if upper else -constant
@@ -305,7 +266,7 @@ class Robot:
         self,
         generator: GeneratorMode,
         controller: ControllerMode = ControllerMode.JOINT_IMPEDANCE,
-        maximum_velocities: Sequence[float] | None = None,
+        maximum_velocities: ArrayLike | None = None,
     ) -> RobotState:
         """Start a motion by hand and return the first state that shows it; the session is busy until it ends.
 
@@ -348,3 +309,7 @@ class Robot:
         except BaseException:
             self._busy.release()
             raise
+
+
+def _recorded(recorder: Recorder, connector: Connector) -> Connector:
+    return lambda dialect: recorder.wrap(connector(dialect), dialect)

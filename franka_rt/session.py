@@ -7,6 +7,8 @@ refused too, because every later byte would be read against the wrong layout (FC
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from franka_rt.channel import CommandChannel
 from franka_rt.connection import ArmClientConnection, ClientConnection
 from franka_rt.dialect import ArmDialect, Dialect, Status, arm_dialect
@@ -15,22 +17,37 @@ from franka_rt.state import RobotState
 from franka_rt.transport import Transport, connect
 from franka_rt.versions import VersionPolicy, robot_system
 
-__all__ = ["ArmSession", "open_arm", "open_channel"]
+__all__ = ["ArmSession", "Connector", "open_arm", "open_channel", "socket_connector"]
 
 HANDSHAKE_TIMEOUT = 5.0  # s, for connecting and for the answer to Connect
+Connector = Callable[[Dialect], Transport]
+"""Opens the sockets for a session with a dialect."""
 
 
-def open_channel(
-    dialect: Dialect, host: str, port: int, connection: ClientConnection, timeout: float
-) -> CommandChannel:
+def socket_connector(host: str, port: int, timeout: float | None = None) -> Connector:
+    """Sockets to ``host``; without a timeout the version's own, at most 5 s."""
+
+    def open_sockets(dialect: Dialect) -> Transport:
+        return connect(host, port, handshake_timeout(dialect, timeout), udp_timeout=1.0, size=dialect.state.itemsize)
+
+    return open_sockets
+
+
+def handshake_timeout(dialect: Dialect, timeout: float | None) -> float:
+    """Seconds for connecting and for the answer to Connect."""
+    if timeout is not None:
+        return timeout
+    return min(dialect.tcp_timeout, HANDSHAKE_TIMEOUT) if isinstance(dialect, ArmDialect) else HANDSHAKE_TIMEOUT
+
+
+def open_channel(connection: ClientConnection, connector: Connector, timeout: float | None = None) -> CommandChannel:
     """Connect and shake hands.
 
     IncompatibleVersionException, NetworkException or ProtocolException; no socket is left open then.
     """
-    transport = connect(host, port, timeout, udp_timeout=1.0, datagram_size=dialect.state.itemsize)
-    channel = CommandChannel(transport, connection)
+    channel = CommandChannel(connector(connection.dialect), connection)
     try:
-        _shake_hands(channel, dialect, timeout)
+        _shake_hands(channel, connection.dialect, handshake_timeout(connection.dialect, timeout))
     except BaseException:
         channel.close()
         raise
@@ -65,14 +82,13 @@ def incompatible(dialect: Dialect, server: int) -> IncompatibleVersionException:
     return IncompatibleVersionException(text, hint, server_version=server, library_version=dialect.version)
 
 
-def open_arm(host: str, policy: VersionPolicy, port: int, timeout: float | None = None) -> ArmSession:
+def open_arm(connector: Connector, policy: VersionPolicy, timeout: float | None = None) -> ArmSession:
     """Open a session with the first offered version that the robot accepts, and wait for its first state."""
     offers = list(policy.offers)
     while True:
         dialect = arm_dialect(offers.pop(0))
-        limit = min(dialect.tcp_timeout, HANDSHAKE_TIMEOUT) if timeout is None else timeout
         try:
-            return ArmSession(dialect, host, port, limit)
+            return ArmSession(dialect, connector, timeout)
         except IncompatibleVersionException as error:
             if error.server_version not in offers:
                 raise
@@ -86,10 +102,10 @@ class ArmSession:
         state: the newest accepted state; replaced, never changed, so any thread may read it.
     """
 
-    def __init__(self, dialect: ArmDialect, host: str, port: int, timeout: float) -> None:
+    def __init__(self, dialect: ArmDialect, connector: Connector, timeout: float | None = None) -> None:
         self.dialect = dialect
         self.connection = ArmClientConnection(dialect)
-        self.channel = open_channel(dialect, host, port, self.connection, timeout)
+        self.channel = open_channel(self.connection, connector, timeout)
         try:
             self.state = self.receive_state()
         except BaseException:

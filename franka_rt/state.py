@@ -207,6 +207,19 @@ class RobotState:
         about_flange = sum((I - m * _cross_squared(c) for m, c, I in parts if m != 0.0), np.zeros((3, 3)))
         return about_flange + total * _cross_squared(self.F_x_Ctotal)
 
+    @property
+    def tool_bytes(self) -> bytes | None:
+        """F_T_EE and EE_T_K as received, to notice a change cheaply; None for a copy, whose arrays may be changed."""
+        return self._bytes_of(self.layout.tool)
+
+    @property
+    def load_bytes(self) -> bytes | None:
+        """End effector and load as received, to notice a change cheaply; None for a copy."""
+        return self._bytes_of(self.layout.load)
+
+    def _bytes_of(self, where: slice) -> bytes | None:
+        return None if self.reals.flags.writeable else self._data[where]
+
     def copy(self) -> RobotState:
         """The same state over memory of its own, with writable arrays."""
         other = RobotState(self.dialect, self._data)

@@ -45,6 +45,8 @@ class StateLayout:
     errors: slice
     reflex_reason: slice
     robot_mode: int
+    tool: slice  # bytes of F_T_EE and EE_T_K
+    load: slice  # bytes of end effector and load
 
 
 MATRIX_SHAPES = {16: (4, 4), 9: (3, 3)}
@@ -80,6 +82,8 @@ def state_fields(dialect: ArmDialect) -> StateLayout:
         slice(offsets["errors"], offsets["errors"] + flags),
         slice(offsets["reflex_reason"], offsets["reflex_reason"] + flags),
         offsets["robot_mode"],
+        slice(offsets["F_T_EE"], offsets["F_T_NE"]),
+        slice(offsets["m_ee"], offsets["elbow"]),
     )
 
 

@@ -77,8 +77,10 @@ def _no_states_hint(port: int, seconds: float) -> str:
     )
 
 
-def connect(host: str, port: int, timeout: float, udp_timeout: float, datagram_size: int) -> SocketTransport:
+def connect(host: str, port: int, timeout: float, udp_timeout: float, size: int) -> SocketTransport:
     """Open the sockets of a session: TCP connected within ``timeout`` seconds, UDP bound to a free port.
+
+    ``size`` is that of a state datagram.
 
     NetworkException with one text for each reason: refused, unreachable, silent, name not resolved.
     """
@@ -92,7 +94,7 @@ def connect(host: str, port: int, timeout: float, udp_timeout: float, datagram_s
     tcp = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         _connect_tcp(tcp, addresses[0][4], timeout)
-        return SocketTransport(tcp, timeout, udp_timeout, datagram_size)
+        return SocketTransport(tcp, udp_timeout, size)
     except OSError as error:
         tcp.close()
         raise _connect_error(error, f"{host}:{port}", timeout) from None
@@ -133,10 +135,10 @@ def _connect_error(error: OSError, where: str, timeout: float) -> NetworkExcepti
 class SocketTransport:
     """The sockets of one session."""
 
-    def __init__(self, tcp: socket.socket, timeout: float, udp_timeout: float, datagram_size: int) -> None:
+    def __init__(self, tcp: socket.socket, udp_timeout: float, size: int) -> None:
         self._tcp = tcp
         self._peer = tcp.getpeername()[0]
-        self._size = datagram_size + 1  # one more, so that a longer datagram is noticed instead of cut
+        self._size = size + 1  # one more, so that a longer datagram is noticed instead of cut
         self._udp_timeout = udp_timeout
         self._sender_known = False
         self._udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

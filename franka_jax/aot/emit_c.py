@@ -21,8 +21,9 @@ PART_SIZE = 2500
 TYPES = {FLOAT: "real", INT: "word", BOOL: "mask"}
 INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "lt": "<", "le": "<=", "eq": "==", "ne": "!="}
 INFIX |= {"and": "&", "or": "|", "xor": "^", "iand": "&", "ior": "|", "ixor": "^"}
-CALLS = {"iadd": "i_add", "isub": "i_sub", "imul": "i_mul", "idiv": "i_div", "irem": "i_rem", "imax": "i_max"}
-CALLS |= {"imin": "i_min", "to_float": "TO_REAL", "to_int": "to_word", "not": "NOT"}
+INFIX |= {"iadd": "+", "isub": "-", "imul": "*"}
+CALLS = {"idiv": "i_div", "irem": "i_rem", "imax": "i_max", "imin": "i_min"}
+CALLS |= { "to_float": "TO_REAL", "to_int": "to_word", "not": "NOT"}
 
 
 @cache
@@ -208,18 +209,17 @@ def _entry_points(program: Program) -> str:
     for k, size in enumerate(sizes):
         if size == 0:
             continue
-        address = f"rows + {start[k]}"
+        address, stride = f"rows + {start[k]}", f"strides[{k}]"
         if k < len(inputs):
-            fixed.append(f"        if (strides[{k}] == 0) broadcast_leaf({address}, {size}, buffers[{k}]);")
-            load.append(
-                f"            if (strides[{k}] != 0) load_leaf({address}, {size}, "
-                f"(const double *)buffers[{k}] + state * strides[{k}], strides[{k}], count);"
-            )
+            fixed.append(f"        if ({stride} == 0) broadcast_leaf({address}, {size}, buffers[{k}]);")
+            source = f"(const double *)buffers[{k}] + state * {stride}"
+            load.append(f"            if ({stride} != 0) load_{size}({address}, {source}, {stride}, count);")
         else:
-            save.append(f"store_leaf({address}, {size}, (double *)buffers[{k}] + state * strides[{k}], strides[{k}], COUNT);")
-    full, partial = ("\n".join(f"                {line.replace('COUNT', c)}" for line in save) for c in ("NATIVE_LANES", "count"))
+            save.append(f"            store_{size}({address}, (double *)buffers[{k}] + state * {stride}, {stride}, count);")
+    transfers = [f"LOAD_OF({size})" for size in sorted(set(inputs) - {0})]
+    transfers += [f"STORE_OF({size})" for size in sorted(set(outputs) - {0})]
     pointers = "\n".join(f"        local[{k}] = rows + {start[k]};" for k in range(len(sizes)))
-    steps = "\n".join(f"            local[{k}] = (real *)buffers[{k}] + block * {size};" for k, size in enumerate(sizes))
+    steps = "\n".join(f"        local[{k}] = (real *)buffers[{k}] + block * {size};" for k, size in enumerate(sizes))
     template = resources.files("franka_jax.aot").joinpath("entry.h").read_text(encoding="utf-8")
     values = {
         "VERSION": INTERFACE_VERSION,
@@ -229,8 +229,8 @@ def _entry_points(program: Program) -> str:
         "STEPS": steps,
         "FIXED": "\n".join(fixed),
         "LOAD": "\n".join(load),
-        "SAVE_FULL": full,
-        "SAVE_PARTIAL": partial,
+        "SAVE": "\n".join(save),
+        "TRANSFERS": "\n".join(transfers),
     }
     for key, value in values.items():
         template = template.replace(f"@{key}@", str(value))

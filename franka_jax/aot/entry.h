@@ -7,6 +7,8 @@ EXPORT void kernel_call(void *const *buffers) { body(buffers); }
 #else
 EXPORT const int64_t kernel_lanes = NATIVE_LANES;
 
+@TRANSFERS@
+
 /* `blocks` blocks in the kernel's own layout: every leaf is an array (blocks, size, NATIVE_LANES), aligned to a vector. */
 EXPORT int64_t kernel_blocks(int64_t blocks, void *const *buffers) {
     for (int64_t block = 0; block < blocks; block++) {
@@ -38,11 +40,7 @@ EXPORT int64_t kernel_batch(int64_t states, void *const *buffers, const int64_t 
             const int count = states - state < NATIVE_LANES ? (int)(states - state) : NATIVE_LANES;
 @LOAD@
             body(local);
-            if (count == NATIVE_LANES) {
-@SAVE_FULL@
-            } else {
-@SAVE_PARTIAL@
-            }
+@SAVE@
         }
     }
 #if @ROWS@ > 1024

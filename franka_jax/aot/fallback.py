@@ -14,7 +14,7 @@ from franka_jax.aot.describe import argument_names, describe, leaf_names
 from franka_jax.aot.emit_c import emit
 from franka_jax.aot.scalarize import double, scalarize, trace
 from franka_rt.artefact import KernelException
-from franka_rt.kernel import KernelArgumentError, Leaf
+from franka_rt.kernel import KernelArgumentError, Leaf, split
 
 #: XLA gets slower per state past about a thousand states, when the intermediate arrays leave the cache.
 CHUNK = 1024
@@ -23,15 +23,20 @@ CHUNK = 1024
 class XlaBound:
     """Fixed buffers like `franka_rt.kernel.BoundKernel`; `run` goes through XLA."""
 
-    def __init__(self, kernel: XlaKernel) -> None:
+    def __init__(self, kernel: XlaKernel, results: np.ndarray | None) -> None:
         self.inputs = tuple(np.zeros(leaf.shape, leaf.word) for leaf in kernel.inputs)
-        self.outputs = tuple(np.zeros(leaf.shape, leaf.word) for leaf in kernel.outputs)
+        self.results = np.zeros(sum(leaf.size for leaf in kernel.outputs)) if results is None else results
+        self.outputs = split(self.results, kernel.outputs)
         self._kernel = kernel
 
     def run(self) -> None:
         """Evaluate."""
         for target, value in zip(self.outputs, self._kernel.run_one(self.inputs), strict=True):
             target[...] = value
+
+    def fresh(self) -> tuple[np.ndarray, ...]:
+        """Copies of the outputs, views of one new array."""
+        return split(self.results.copy(), self._kernel.outputs)
 
 
 class XlaKernel:
@@ -72,9 +77,13 @@ class XlaKernel:
         """
         raise KernelException(f"the kernel cannot be saved to {os.fspath(path)}: it was not compiled, install a C compiler")
 
-    def bind(self) -> XlaBound:
+    def bind(self, results: np.ndarray | None = None) -> XlaBound:
         """Fixed buffers."""
-        return XlaBound(self)
+        return XlaBound(self, results)
+
+    def empty(self, states: int) -> list[np.ndarray]:
+        """Arrays for the results of N states, flat."""
+        return [np.empty((states, *leaf.shape), leaf.dtype) for leaf in self.outputs]
 
     def _executable(self, states: int, axes: tuple[int, ...]) -> Any:
         """The function for `states` states at once (0: one state, no axis)."""
@@ -129,7 +138,7 @@ class XlaKernel:
         if len(lengths) != 1:
             raise KernelArgumentError(f"{self.name}.batch: the leading axes have lengths {sorted(lengths)}")
         (states,) = lengths
-        results = [np.empty((states, *leaf.shape), leaf.dtype) for leaf in self.outputs]
+        results = self.empty(states)
         self.run_batch(states, leaves, axes, results)
         return self._give(results, out)
 

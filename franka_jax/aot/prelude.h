@@ -89,6 +89,7 @@ INLINE void sincos_pack(const pack x, pack *s, pack *c) {
 #if LANES == 1
 typedef double real;
 typedef int64_t word;
+typedef uint64_t uword;
 typedef int mask;
 #define K(c) (c)
 #define SELECT(m, a, b) ((m) ? (a) : (b))
@@ -117,6 +118,7 @@ static __attribute__((noinline, unused)) void sincos_all(int n, const real *x, r
 #else
 typedef pack real;
 typedef packw word;
+typedef uint64_t uword __attribute__((vector_size(8 * NATIVE_LANES)));
 typedef packw mask;
 #define K(c) ((c) - (real){0.0})
 #define SELECT(m, a, b) ((real)(((word)(a) & (m)) | ((word)(b) & ~(m))))
@@ -137,22 +139,52 @@ static __attribute__((noinline, unused)) void sincos_all(int n, const real *x, r
 }
 #endif
 
+/* Functions of the C library, lane by lane in vectors: not inlined there, the loops would only slow the compiler down. */
+#if LANES == 1
+#define PER_LANE static inline UNUSED
+#else
+#define PER_LANE static __attribute__((noinline, unused))
+#endif
 #define UNARY(name, c_name) \
-    INLINE real name(const real x) { real r; EACH_LANE(r, c_name(LANE(x))); return r; }
+    PER_LANE real name(const real x) { real r; EACH_LANE(r, c_name(LANE(x))); return r; }
 #define BINARY(name, c_name) \
-    INLINE real name(const real x, const real y) { real r; EACH_LANE(r, c_name(LANE(x), LANE(y))); return r; }
+    PER_LANE real name(const real x, const real y) { real r; EACH_LANE(r, c_name(LANE(x), LANE(y))); return r; }
 #define INTEGER(name, c_name) \
-    INLINE word name(const word x, const word y) { word r; EACH_LANE(r, c_name(LANE(x), LANE(y))); return r; }
+    PER_LANE word name(const word x, const word y) { word r; EACH_LANE(r, c_name(LANE(x), LANE(y))); return r; }
 
 UNARY(f_tan, tan) UNARY(f_asin, asin) UNARY(f_acos, acos) UNARY(f_atan, atan)
 UNARY(f_sinh, sinh) UNARY(f_cosh, cosh) UNARY(f_tanh, tanh)
 UNARY(f_asinh, asinh) UNARY(f_acosh, acosh) UNARY(f_atanh, atanh)
 UNARY(f_exp, exp) UNARY(f_exp2, exp2) UNARY(f_expm1, expm1) UNARY(f_log, log) UNARY(f_log1p, log1p)
-UNARY(f_sqrt, sqrt) UNARY(f_cbrt, cbrt) UNARY(f_fabs, fabs)
-UNARY(f_floor, floor) UNARY(f_ceil, ceil) UNARY(f_rint, rint) UNARY(f_round, round)
-UNARY(f_erf, erf) UNARY(f_erfc, erfc) UNARY(f_lgamma, lgamma)
-UNARY(f_to_float32, (double)(float))
+UNARY(f_cbrt, cbrt) UNARY(f_erf, erf) UNARY(f_erfc, erfc) UNARY(f_lgamma, lgamma)
 BINARY(f_atan2, atan2) BINARY(f_pow, pow) BINARY(f_fmod, fmod) BINARY(f_nextafter, nextafter)
+
+/* These are single instructions: a loop over an array becomes one vector instruction at -O3. */
+#if LANES == 1
+#define SIMPLE(name, c_name) INLINE real name(const real x) { return c_name(x); }
+#else
+#if defined(__clang__)
+#define VECTORIZE static __attribute__((noinline, unused))
+#else
+#define VECTORIZE static __attribute__((noinline, unused, optimize("O3")))
+#endif
+#define SIMPLE(name, c_name) \
+    VECTORIZE real name(const real x) { \
+        double a[NATIVE_LANES]; \
+        real r; \
+        memcpy(a, &x, sizeof a); \
+        for (int l = 0; l < NATIVE_LANES; l++) a[l] = c_name(a[l]); \
+        memcpy(&r, a, sizeof a); \
+        return r; \
+    }
+#endif
+SIMPLE(f_sqrt, sqrt) SIMPLE(f_floor, floor) SIMPLE(f_ceil, ceil) SIMPLE(f_rint, rint) SIMPLE(f_round, round)
+SIMPLE(f_to_float32, (double)(float))
+#if LANES == 1
+INLINE real f_fabs(const real x) { return fabs(x); }
+#else
+INLINE real f_fabs(const real x) { return (real)((word)x & INT64_MAX); }
+#endif
 
 /* A nan wins; the second forms are for a first operand that is a number known while compiling. */
 INLINE real f_max(const real a, const real b) { return SELECT((a > b) | (a != a), a, b); }
@@ -160,25 +192,17 @@ INLINE real f_min(const real a, const real b) { return SELECT((a < b) | (a != a)
 INLINE real f_max_constant(const real a, const real b) { return SELECT(a > b, a, b); }
 INLINE real f_min_constant(const real a, const real b) { return SELECT(a < b, a, b); }
 
-/* Integers wrap around; division is towards zero, x / 0 = -1 and x % 0 = x as in XLA. */
-INLINE int64_t divide(int64_t a, int64_t b) { return b == 0 ? -1 : b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b; }
-INLINE int64_t remainder_of(int64_t a, int64_t b) { return b == 0 ? a : b == -1 ? 0 : a % b; }
-INLINE int64_t wrapping_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
-INLINE int64_t wrapping_sub(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
-INLINE int64_t wrapping_mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
-INLINE int64_t truncate(double x) {
+/* Integers wrap around (-fwrapv); division is towards zero, x / 0 = -1 and x % 0 = x as in XLA. */
+static inline UNUSED int64_t divide(int64_t a, int64_t b) { return b == 0 ? -1 : b == -1 ? -a : a / b; }
+static inline UNUSED int64_t remainder_of(int64_t a, int64_t b) { return b == 0 ? a : b == -1 ? 0 : a % b; }
+static inline UNUSED int64_t truncated(double x) {
     return x != x ? 0 : x >= 0x1p63 ? INT64_MAX : x <= -0x1p63 ? INT64_MIN : (int64_t)x;
 }
-INLINE int64_t wrap_signed(int64_t a, int bits) { return (int64_t)((uint64_t)a << (64 - bits)) >> (64 - bits); }
-INLINE int64_t wrap_unsigned(int64_t a, int bits) { return (int64_t)((uint64_t)a << (64 - bits) >> (64 - bits)); }
-INLINE word to_word(const real x) { word r; EACH_LANE(r, truncate(LANE(x))); return r; }
-INLINE word i_wrap(const word x, int bits, int is_signed) {
-    word r;
-    EACH_LANE(r, is_signed ? wrap_signed(LANE(x), bits) : wrap_unsigned(LANE(x), bits));
-    return r;
-}
-INTEGER(i_add, wrapping_add) INTEGER(i_sub, wrapping_sub) INTEGER(i_mul, wrapping_mul)
 INTEGER(i_div, divide) INTEGER(i_rem, remainder_of)
+PER_LANE word to_word(const real x) { word r; EACH_LANE(r, truncated(LANE(x))); return r; }
+INLINE word i_wrap(const word x, const int bits, const int is_signed) {
+    return is_signed ? (word)((uword)x << (64 - bits)) >> (64 - bits) : (word)((uword)x << (64 - bits) >> (64 - bits));
+}
 INLINE word i_max(const word a, const word b) { return SELECT_WORD(a > b, a, b); }
 INLINE word i_min(const word a, const word b) { return SELECT_WORD(a < b, a, b); }
 
@@ -253,6 +277,18 @@ INLINE void store_leaf(const pack *rows, const int size, double *target, const i
         for (int l = 0; l < count; l++) memcpy(target + l * stride + start, &m[l], 8 * width);
     }
 }
+
+/* One function for all leaves of a size; a full block has a count that the compiler knows. */
+#define LOAD_OF(size) \
+    static __attribute__((noinline)) void load_##size(pack *rows, const double *source, int64_t stride, int count) { \
+        if (count == NATIVE_LANES) load_leaf(rows, size, source, stride, NATIVE_LANES); \
+        else load_leaf(rows, size, source, stride, count); \
+    }
+#define STORE_OF(size) \
+    static __attribute__((noinline)) void store_##size(const pack *rows, double *target, int64_t stride, int count) { \
+        if (count == NATIVE_LANES) store_leaf(rows, size, target, stride, NATIVE_LANES); \
+        else store_leaf(rows, size, target, stride, count); \
+    }
 
 /* One state for all. */
 INLINE void broadcast_leaf(pack *rows, const int size, const double *source) {

@@ -21,7 +21,7 @@ from pathlib import Path
 
 #: Flags that change no finite value: products and sums may be fused, errors are not reported through errno or traps.
 FLAGS = (
-    "-std=gnu11 -fPIC -fvisibility=hidden -ffp-contract=fast -fno-math-errno -fno-trapping-math -fno-strict-aliasing "
+    "-std=gnu11 -fPIC -fvisibility=hidden -ffp-contract=fast -fno-math-errno -fno-trapping-math -fno-strict-aliasing -fwrapv "
     "-fno-stack-protector -fcf-protection=none -w"
 ).split()
 

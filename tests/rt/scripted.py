@@ -170,7 +170,8 @@ def show(server: ScriptedServer, request: Request) -> None:
 
 def _stop_move(server: ScriptedServer, request: Request) -> None:
     server.answer(request)
-    server.end_motion(Status.PREEMPTED)
+    if server.move is not None:
+        server.end_motion(Status.PREEMPTED)
 
 
 def _end_when_finished(server: ScriptedServer, command: CommandDatagram) -> None:

@@ -40,9 +40,10 @@ from franka_rt.errors import (
 )
 from franka_rt.v5 import V5
 from franka_rt.v10 import V10
+from franka_rt.velocity_envelope import VelocityEnvelope
 from tests.rt.expect import raises
-from tests.rt.layouts import DATA, layout
-from tests.rt.scripted import ScriptedServer, reject
+from tests.rt.layouts import DATA
+from tests.rt.scripted import URDF, ScriptedServer, reject
 
 pytestmark = pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning")
 IGNORE = RealtimeConfig.IGNORE
@@ -462,16 +463,31 @@ def test_virtual_wall():
 
 
 def test_velocity_limits(arm, robot):
-    q = np.array([2.7, 1.7, 0, -1.5, 0, 2, 0])
-    upper, lower = robot.upper_joint_velocity_limits(q), robot.lower_joint_velocity_limits(q)
-    if arm is V5:
-        np.testing.assert_array_equal(upper, V5.limits.joint_velocity)
-        np.testing.assert_array_equal(lower, -upper)
-    else:
-        expected = layout("v10")["joint_velocity_envelope"]["example_parameters_from_reference_test_urdf"]
-        v, o, d, high, low = (np.array(expected[k]) for k in expected)
-        np.testing.assert_allclose(upper, np.clip(-o + np.sqrt(2 * d * np.maximum(high - q, 0)), 0, v) - 1e-3)
-        np.testing.assert_allclose(lower, np.clip(o - np.sqrt(2 * d * np.maximum(q - low, 0)), -v, 0) + 1e-3)
+    """FR3: libfranka's own numbers at 102 configurations; FER: its constants."""
+    reference = np.load(DATA / "fr3_libfranka_0_21.npz")
+    for i, q in enumerate(reference["q"]):
+        upper, lower = robot.upper_joint_velocity_limits(q), robot.lower_joint_velocity_limits(q)
+        if arm is V5:
+            np.testing.assert_array_equal((upper, -lower), [V5.limits.joint_velocity] * 2)
+        else:
+            np.testing.assert_allclose(upper, reference["joint_velocity_upper"][i], rtol=1e-13, atol=1e-15)
+            np.testing.assert_allclose(lower, reference["joint_velocity_lower"][i], rtol=1e-13, atol=1e-15)
+
+
+def test_velocity_envelope_near_and_past_the_limits():
+    envelope = VelocityEnvelope.from_urdf(URDF.decode())
+    for joint, position, expected in (
+        (0, 0, 2.62),
+        (0, 2.7, 0.89990),
+        (0, 2.76, 0.64738),
+        (1, 1.7, 0.58883),
+        (0, 9, 0),
+    ):
+        q = np.zeros(7)
+        q[joint] = position
+        assert envelope.upper(q)[joint] + 1e-3 == pytest.approx(expected, abs=5e-6)
+        q[joint] = -position
+        assert envelope.lower(q)[joint] - 1e-3 == pytest.approx(-expected, abs=5e-6)
 
 
 @pytest.mark.parametrize(

@@ -83,3 +83,10 @@ def _while(op: Operation, *arguments: Refs) -> list[Refs]:
             return carry
         carry = op.evaluate(p["body_jaxpr"], *body_constants, *carry)
     raise Unsupported(f"more than {MAX_ITERATIONS} iterations")
+
+
+@rule("platform_index")
+def _platform_index(op: Operation) -> Refs:
+    """Kernels run on the CPU."""
+    names = op.params["platforms"]
+    return np.array(op.graph.constant(next(i for i, name in enumerate(names) if name is None or "cpu" in name)))

@@ -1,0 +1,261 @@
+"""Model: the arm's kinematics and dynamics over an explicit backend, with a state or with q as the argument.
+
+Backends are objects with the calls of ``franka_jax.Model``:
+
+- ``franka_jax.compile_model(...)``, compiled kernels: what ``robot.load_model()`` gives;
+- :class:`JaxBackend`, the pure JAX model behind numpy arrays, slow, for comparison;
+- :class:`franka_rt.model_library.ModelLibrary`, the shared object of a FER.
+
+In state form q, dq, F_T_EE, EE_T_K, the payload (m_total, F_x_Ctotal, I_total) and, for gravity, O_ddP_O are taken from
+the state as libfranka does. In q form nothing is remembered: without a payload there is none. All results are fresh,
+writable float64 arrays in C order.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from franka_rt.errors import InvalidOperationException
+from franka_rt.frames import FRAMES, frame_name
+from franka_rt.state import RobotState
+from franka_rt.velocity_envelope import robot_name
+
+if TYPE_CHECKING:
+    from franka_rt.robot import Robot
+
+__all__ = ["FRAMES", "JaxBackend", "Model", "ModelBackend", "Payload", "Quantities", "load_model"]
+
+GRAVITY_EARTH = (0.0, 0.0, -9.81)
+"""Gravity vector in base axes, m/s^2, when no state and no vector is given."""
+_MOBILE = "tmr"
+
+
+@dataclass(frozen=True, eq=False)
+class Payload:
+    """End effector and load as one body: kg; (3,) m in the flange frame; (3,3) kg m^2 about its centre, flange axes."""
+
+    m_total: float
+    F_x_Ctotal: np.ndarray
+    I_total: np.ndarray
+
+
+class Quantities(NamedTuple):
+    """Everything a controller needs, of the end effector frame: (4,4), (6,7), (7,7), (7,), (7,)."""
+
+    O_T_EE: np.ndarray
+    zero_jacobian: np.ndarray
+    mass: np.ndarray
+    coriolis: np.ndarray
+    gravity: np.ndarray
+
+
+class ModelBackend(Protocol):
+    """What a backend can do; payloads have the attributes m_total, F_x_Ctotal, I_total, or are None."""
+
+    def pose(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
+        """(4,4) pose of a frame in the base."""
+        ...
+
+    def body_jacobian(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
+        """(6,7), the frame's own axes."""
+        ...
+
+    def zero_jacobian(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
+        """(6,7), base axes."""
+        ...
+
+    def mass(self, q: Any, payload: Any = None) -> np.ndarray:
+        """(7,7) kg m^2."""
+        ...
+
+    def coriolis(self, q: Any, dq: Any, payload: Any = None) -> np.ndarray:
+        """(7,) Nm."""
+        ...
+
+    def gravity(self, q: Any, payload: Any = None, gravity_earth: Any = GRAVITY_EARTH) -> np.ndarray:
+        """(7,) Nm."""
+        ...
+
+
+class Model:
+    """The model of an arm. ``model.mass(state)`` or ``model.mass(q, payload)``, likewise for every call.
+
+    Args:
+        backend: see the module.
+        robot: "fer" or "fr3", for messages.
+
+    Raises InvalidArgumentException for an unknown frame, listing the ten; the backend judges shapes.
+    """
+
+    def __init__(self, backend: ModelBackend, robot: str = "") -> None:
+        self.backend = backend
+        self.robot = robot
+        self._tool: tuple[bytes, np.ndarray, np.ndarray] | None = None
+        self._load: tuple[bytes, Payload] | None = None
+
+    def __repr__(self) -> str:
+        return f"<Model {self.robot} on {type(self.backend).__name__}>"
+
+    def pose(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
+        """(4,4) pose of a frame in the base, m."""
+        return self.backend.pose(frame_name(frame), *self._configuration(q, F_T_EE, EE_T_K))
+
+    def body_jacobian(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
+        """(6,7) Jacobian of the frame's origin in the frame's axes, linear rows first."""
+        return self.backend.body_jacobian(frame_name(frame), *self._configuration(q, F_T_EE, EE_T_K))
+
+    def zero_jacobian(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
+        """(6,7) Jacobian of the frame's origin in base axes, linear rows first."""
+        return self.backend.zero_jacobian(frame_name(frame), *self._configuration(q, F_T_EE, EE_T_K))
+
+    def mass(self, q: Any, payload: Any = None) -> np.ndarray:
+        """(7,7) mass matrix, kg m^2."""
+        if isinstance(q, RobotState):
+            return self.backend.mass(q.q, self._payload(q) if payload is None else payload)
+        return self.backend.mass(q, payload)
+
+    def coriolis(self, q: Any, dq: Any = None, payload: Any = None) -> np.ndarray:
+        """(7,) Coriolis and centrifugal torques, Nm: ``coriolis(state)`` or ``coriolis(q, dq, payload)``."""
+        if isinstance(q, RobotState):
+            return self.backend.coriolis(q.q, q.dq, self._payload(q) if payload is None else payload)
+        return self.backend.coriolis(q, dq, payload)
+
+    def gravity(self, q: Any, payload: Any = None, gravity_earth: Any = None) -> np.ndarray:
+        """(7,) torques that hold the arm against gravity, Nm.
+
+        ``gravity(state)`` uses the state's O_ddP_O as it is, with a warning if that is zero; otherwise
+        ``gravity_earth`` (3,) m/s^2 in base axes, (0, 0, -9.81) if not given.
+        """
+        if isinstance(q, RobotState):
+            vector = _gravity_of(q) if gravity_earth is None else gravity_earth
+            return self.backend.gravity(q.q, self._payload(q) if payload is None else payload, vector)
+        return self.backend.gravity(q, payload, GRAVITY_EARTH if gravity_earth is None else gravity_earth)
+
+    def evaluate(self, state: RobotState, gravity_earth: Any = None, out: Any = None) -> Any:
+        """All quantities of the end effector frame at once; one kernel call on the compiled backend.
+
+        ``out``, an earlier result, is filled again there, so that nothing is allocated.
+        """
+        vector = _gravity_of(state) if gravity_earth is None else gravity_earth
+        q, F_T_EE, EE_T_K = self._configuration(state, None, None)
+        together: Any = getattr(self.backend, "evaluate", None)
+        if together is not None:
+            return together(q, state.dq, self._payload(state), F_T_EE, EE_T_K, vector, out=out)
+        return Quantities(
+            self.pose("end_effector", state),
+            self.zero_jacobian("end_effector", state),
+            self.mass(state),
+            self.coriolis(state),
+            self.gravity(state, gravity_earth=vector),
+        )
+
+    def _configuration(self, q: Any, F_T_EE: Any, EE_T_K: Any) -> tuple[Any, Any, Any]:
+        if not isinstance(q, RobotState):
+            return q, F_T_EE, EE_T_K
+        own_F_T_EE, own_EE_T_K = self._frames(q)
+        return q.q, own_F_T_EE if F_T_EE is None else F_T_EE, own_EE_T_K if EE_T_K is None else EE_T_K
+
+    def _frames(self, state: RobotState) -> tuple[np.ndarray, np.ndarray]:
+        """F_T_EE and EE_T_K of a state; kept as long as their bytes are the same."""
+        key, known = state.tool_bytes, self._tool
+        if known is None or key is None or known[0] != key:
+            known = (key or b"", state.F_T_EE, state.EE_T_K)
+            self._tool = known if key else None
+        return known[1], known[2]
+
+    def _payload(self, state: RobotState) -> Payload | None:
+        """End effector and load of a state as one body; kept as long as their bytes are the same."""
+        key, known = state.load_bytes, self._load
+        if known is None or key is None or known[0] != key:
+            known = (key or b"", Payload(state.m_total, state.F_x_Ctotal, state.I_total))
+            self._load = known if key else None
+        return known[1]
+
+
+def _gravity_of(state: RobotState) -> np.ndarray:
+    vector = state.O_ddP_O
+    if not vector.any():
+        text = "state.O_ddP_O is zero, so gravity is zero; pass gravity_earth=(0, 0, -9.81) to model.gravity()."
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
+    return vector
+
+
+class JaxBackend:
+    """A ``franka_jax.Model`` behind numpy arrays, each call compiled by XLA when it is first used."""
+
+    def __init__(self, model: Any) -> None:
+        import jax
+
+        self.model = model
+        self._jax = jax
+
+    def _call(self, name: str, *arguments: Any) -> np.ndarray:
+        with self._jax.enable_x64(True):
+            return np.array(getattr(self.model, name)(*arguments))
+
+    def pose(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
+        """See :class:`ModelBackend`."""
+        return self._call("pose", frame, q, F_T_EE, EE_T_K)
+
+    def body_jacobian(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
+        """See :class:`ModelBackend`."""
+        return self._call("body_jacobian", frame, q, F_T_EE, EE_T_K)
+
+    def zero_jacobian(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
+        """See :class:`ModelBackend`."""
+        return self._call("zero_jacobian", frame, q, F_T_EE, EE_T_K)
+
+    def mass(self, q: Any, payload: Any = None) -> np.ndarray:
+        """See :class:`ModelBackend`."""
+        return self._call("mass", q, self._payload(payload))
+
+    def coriolis(self, q: Any, dq: Any, payload: Any = None) -> np.ndarray:
+        """See :class:`ModelBackend`."""
+        return self._call("coriolis", q, dq, self._payload(payload))
+
+    def gravity(self, q: Any, payload: Any = None, gravity_earth: Any = GRAVITY_EARTH) -> np.ndarray:
+        """See :class:`ModelBackend`."""
+        return self._call("gravity", q, self._payload(payload), np.asarray(gravity_earth, dtype=np.float64))
+
+    @staticmethod
+    def _payload(payload: Any) -> Any:
+        from franka_jax import Payload as JaxPayload
+
+        none = payload is None
+        return JaxPayload.none() if none else JaxPayload(payload.m_total, payload.F_x_Ctotal, payload.I_total)
+
+
+def jax_model(robot: Robot) -> Any:
+    """The ``franka_jax.Model`` of a connected arm: from its URDF where it serves one, else this project's own FER.
+
+    InvalidOperationException for a mobile robot, as libfranka.
+    """
+    import jax
+
+    import franka_jax
+
+    with jax.enable_x64(True):
+        if not robot.serves_urdf:
+            return franka_jax.fer()
+        urdf = robot.get_robot_model()
+        if robot_name(urdf).startswith(_MOBILE):
+            raise InvalidOperationException(
+                "libfranka: loadModel() is not available for mobile robots. Use franka::MobileModel with the URDF from "
+                "getRobotModel() instead.",
+                "This package models arms only.",
+            )
+        return franka_jax.Model.from_urdf(urdf)
+
+
+def load_model(robot: Robot, backend: str = "compiled") -> Model:
+    """The model of a connected arm on "compiled" kernels or pure "jax"; takes up to seconds, not for a control loop."""
+    model = jax_model(robot)
+    if backend == "jax":
+        return Model(JaxBackend(model), robot.dialect.robot)
+    from franka_jax import compile_model
+
+    return Model(compile_model(model), robot.dialect.robot)
