@@ -35,12 +35,17 @@ class Driver:
         self.arm.handle(request)
         return self._collect()
 
-    def move(self, generator: GeneratorMode | None, controller=ControllerMode.JOINT_IMPEDANCE, **fields) -> list[Status]:
+    def move(
+        self, generator: GeneratorMode | None, controller=ControllerMode.JOINT_IMPEDANCE, **fields
+    ) -> list[Status]:
         """Send Move; None stands for torques alone. The first state of the motion is shown if it is accepted."""
         if generator is None:
             generator, controller = self.dialect.torque_generator, ControllerMode.EXTERNAL_CONTROLLER
         number = self.dialect.move_generators[generator]
-        fields = {"maximum_path_deviation": DEFAULT_DEVIATION, "maximum_goal_pose_deviation": DEFAULT_DEVIATION} | fields
+        fields = {
+            "maximum_path_deviation": DEFAULT_DEVIATION,
+            "maximum_goal_pose_deviation": DEFAULT_DEVIATION,
+        } | fields
         answers = self.ask(CommandName.MOVE, motion_generator_mode=number, controller_mode=controller, **fields)
         self.tick()
         return answers
@@ -63,7 +68,9 @@ class Driver:
         record["message_id"] = self.state.message_id if echo is None else echo
         for name, value in fields.items():
             record["control" if name == "tau_J_d" else "motion"][name] = value
-        part, flag = self.dialect.torque_finish_flag if set(fields) == {"tau_J_d"} else ("motion", "motion_generation_finished")
+        part, flag = (
+            self.dialect.torque_finish_flag if set(fields) == {"tau_J_d"} else ("motion", "motion_generation_finished")
+        )
         record[part][flag] = finished
         return record.tobytes()
 

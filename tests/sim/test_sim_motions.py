@@ -220,7 +220,9 @@ def test_collision_by_force_and_by_torque(driver):
 
 def test_thresholds_decide_about_collisions(driver):
     high = {f"{b}_force_thresholds_{p}": (200.0,) * 6 for b in ("lower", "upper") for p in ("acceleration", "nominal")}
-    high |= {f"{b}_torque_thresholds_{p}": (200.0,) * 7 for b in ("lower", "upper") for p in ("acceleration", "nominal")}
+    high |= {
+        f"{b}_torque_thresholds_{p}": (200.0,) * 7 for b in ("lower", "upper") for p in ("acceleration", "nominal")
+    }
     assert driver.ask(CommandName.SET_COLLISION_BEHAVIOR, **high) == [Status.SUCCESS]
     driver.move(JV)
     driver.arm.plant.push(np.array([0, 0, -60.0, 0, 0, 0]), 0.1)
