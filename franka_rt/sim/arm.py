@@ -30,7 +30,7 @@ from franka_rt.sim.monitor import Monitor
 from franka_rt.sim.motion import MAX_LOST, Motion, is_finite
 from franka_rt.sim.parameters import ArmParameters
 from franka_rt.sim.plant import Plant
-from franka_rt.sim.report import modes, write_state
+from franka_rt.sim.report import modes, views, write_state
 from franka_rt.sim.setpoint import Setpoint
 from franka_rt.sim.settings import Settings
 from franka_rt.state_writer import StateWriter
@@ -70,6 +70,7 @@ class Arm:
         self.monitor = Monitor(parameters, model)
         self.machine = MotionMachine(self.dialect)
         self.writer = StateWriter(self.dialect)
+        self.views = views(self.writer)
         self.mode = RobotMode.IDLE
         self.motion: Motion | None = None
         self.message_id = first_id

@@ -78,7 +78,7 @@ class Driver:
         """One command a millisecond; the last with the finished flag."""
         sequence = list(values)
         for k, value in enumerate(sequence):
-            self.step(finish and k == len(sequence) - 1, **{name: value})
+            self.step(finish and k == len(sequence) - 1, None, **{name: value})
         return self.state
 
     @property

@@ -1,9 +1,13 @@
 """How motions start, are refused, lose commands and end: flags, statuses and modes (FCI protocol 6, 7, 19)."""
 
+import time
+
 import numpy as np
 import pytest
 
 from franka_rt.dialect import CommandName, ControllerMode, GeneratorMode, RobotMode, Status
+from franka_rt.model_library import SYMBOLS
+from franka_rt.sim import library
 from franka_rt.sim.modes import Event
 from franka_rt.sim.motion import MAX_LOST
 from franka_rt.sim.parameters import DT
@@ -205,13 +209,13 @@ def test_collision_by_force_and_by_torque(driver):
     driver.arm.plant.push(np.array([0, 0, -80.0, 0, 0, 0]), 1.0)
     contact = False
     for _ in range(100):
-        state = driver.step(tau_J_d=np.zeros(7))
-        contact = contact or (bool(state.cartesian_contact.any()) and driver.ended is None)
+        driver.step(tau_J_d=np.zeros(7))
         if driver.ended:
             break
+        contact = contact or bool(driver.state.cartesian_contact.any())
     assert contact
-    assert "cartesian_reflex" in state.current_errors
-    assert state.cartesian_collision[2] == 1.0
+    assert "cartesian_reflex" in driver.state.current_errors
+    assert driver.state.cartesian_collision[2] == 1.0
     driver.ask(CommandName.AUTOMATIC_ERROR_RECOVERY)
     state = driver.tick(2500)
     assert state.robot_mode is RobotMode.IDLE
@@ -460,3 +464,23 @@ def test_a_lost_client_ends_the_motion(driver):
     assert shown(driver.state) == IDLE
     assert not driver.state.dq_d.any()
     assert not driver.arm.outbox
+
+
+# --- the model library ------------------------------------------------------------------------------------------------
+
+
+def test_thirty_functions_are_those_the_client_binds():
+    assert set(library.functions()) == set(SYMBOLS)
+
+
+@pytest.mark.parametrize("machine", [{"architecture": 2, "system": 0}, {"architecture": 0, "system": 1}])
+def test_no_library_for_other_machines(machine):
+    driver = Driver("fer")
+    assert driver.ask(CommandName.LOAD_MODEL_LIBRARY, **machine) == []
+    for _ in range(200):
+        driver.tick()
+        if driver.answers:
+            break
+        time.sleep(0.01)
+    assert driver.answers == [(CommandName.LOAD_MODEL_LIBRARY, Status.ERROR)]
+    assert driver.state.robot_mode is RobotMode.IDLE  # and the stream went on

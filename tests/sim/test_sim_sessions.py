@@ -29,11 +29,12 @@ from franka_rt.sim import Faults, SimulatedRobot
 from tests.conftest import READY
 from tests.sim.driver import ROBOTS
 
+pytestmark = pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning")
+
 
 @pytest.fixture(scope="module", params=ROBOTS)
 def lock_step(request):
-    ports = {"port": 0, "gripper_port": 0, "vacuum_gripper_port": 0}
-    with SimulatedRobot(request.param, realtime=False, **ports) as sim:
+    with SimulatedRobot(request.param, "127.0.0.1", 0, 0, 0, realtime=False) as sim:
         yield sim
 
 
@@ -59,10 +60,14 @@ def start_torques(robot):
     return robot.start_motion(robot.dialect.torque_generator, ControllerMode.EXTERNAL_CONTROLLER)
 
 
+def steps(robot, cycles):
+    return [robot.update_motion(*command(robot)) for _ in range(cycles)]
+
+
 def torque_motion(robot, cycles, finish=True):
     """Zero torques for so many cycles; the states."""
     start_torques(robot)
-    states = [robot.update_motion(*command(robot)) for _ in range(cycles)]
+    states = steps(robot, cycles)
     if finish:
         robot.finish_motion(*command(robot))
     return states
@@ -186,8 +191,7 @@ def test_user_stop_and_guiding(sim):
         torque_motion(robot, 10, finish=False)
         sim.press_user_stop()
         with pytest.raises(errors.ControlException, match="User Stop pressed"):
-            for _ in range(50):
-                robot.update_motion(*command(robot))
+            steps(robot, 50)
         assert robot.read_once().robot_mode is RobotMode.USER_STOPPED
         with pytest.raises(errors.CommandException, match="User stopped"):
             robot.set_joint_impedance((1000.0,) * 7)
@@ -251,8 +255,7 @@ def test_states_of_the_wrong_size(sim):
 def test_silence(sim):
     sim.set_faults(Faults(silent_after=30))
     with connect(sim) as robot, pytest.raises(errors.NetworkException):
-        for _ in range(40):
-            robot.read_once()
+        [robot.read_once() for _ in range(40)]
 
 
 def test_refused_commands(sim):
