@@ -80,6 +80,7 @@ class Simulation:
 
     def __init__(self, configuration: Configuration) -> None:
         c = self.configuration = configuration
+        c.faults.check(PARAMETERS[c.robot].dialect)
         listeners = _listen(c.host, (c.port, c.gripper_port, c.vacuum_gripper_port))
         self.arm = Arm(PARAMETERS[c.robot], load_model(c.robot), hand=c.gripper_port is not None)
         self.gripper, self.vacuum = Gripper(), VacuumGripper()
@@ -191,8 +192,10 @@ class Simulation:
         }
 
     def _set_faults(self, faults: dict[str, Any]) -> None:
+        wanted = Faults(**faults)
+        wanted.check(self.arm.dialect)
         for endpoint in self.endpoints:
-            endpoint.set_faults(Faults(**faults))
+            endpoint.set_faults(wanted)
 
     def _place(self, q: list[float]) -> None:
         self.arm.reset(np.array(q, float))

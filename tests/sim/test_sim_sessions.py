@@ -275,15 +275,19 @@ def test_another_version(sim, version):
     assert caught.value.server_version == version
 
 
-@pytest.mark.parametrize("bad", [{"drop_states": 1.5}, {"refuse": {"Fly": "Success"}}, {"refuse": {"Move": "Perhaps"}}])
-def test_nonsense_faults(bad):
-    with pytest.raises(errors.InvalidArgumentException):
-        Faults(**bad)
+def test_a_refusal_that_the_version_does_not_have(sim):
+    with pytest.raises(errors.InvalidArgumentException, match="has no status"):
+        sim.set_faults(Faults(refuse={"Set Load": "ReflexAborted"}))
+    with connect(sim) as robot:  # nothing has changed
+        robot.set_load(0.0, np.zeros(3), np.zeros((3, 3)))
 
 
-def test_faults_travel_as_plain_values():
-    faults = Faults(drop_states=0.5, refuse={CommandName.MOVE: Status.REFLEX_ABORTED}, cut_tcp_after=3)
-    assert Faults(**faults.to_dict()) == faults
+def test_cut_answers(sim):
+    with connect(sim) as robot:
+        sim.set_faults(Faults(answer_size=12))
+        with pytest.raises(errors.FrankaException):
+            robot.set_load(0.0, np.zeros(3), np.zeros((3, 3)))
+        sim.set_faults(Faults())
 
 
 # --- the process ------------------------------------------------------------------------------------------------------
@@ -386,3 +390,6 @@ def test_vacuum_gripper(sim, sucker):
         pass
     assert state.vacuum >= 50
     assert sucker.ask(CommandName.DROP_OFF, timeout=2000) is Status.SUCCESS
+    endless = sucker.send(CommandName.VACUUM, vacuum=200, profile=0, timeout=100000)
+    assert sucker.ask(CommandName.STOP) is Status.SUCCESS
+    assert sucker.wait(endless).status is Status.ABORTED
