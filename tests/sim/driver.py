@@ -10,10 +10,20 @@ from franka_rt.events import Request
 from franka_rt.layouts import DEFAULT_DEVIATION
 from franka_rt.sim.arm import Arm
 from franka_rt.sim.model import load_model
-from franka_rt.sim.parameters import PARAMETERS
+from franka_rt.sim.parameters import DT, PARAMETERS
 from franka_rt.state import RobotState
 
 ROBOTS = ("fer", "fr3")
+
+
+GENERATOR_OF = {
+    "q_c": GeneratorMode.JOINT_POSITION,
+    "dq_c": GeneratorMode.JOINT_VELOCITY,
+    "O_T_EE_c": GeneratorMode.CARTESIAN_POSITION,
+    "O_dP_EE_c": GeneratorMode.CARTESIAN_VELOCITY,
+    "tau_J_d": None,
+}
+"""Which generator takes which part of a command; None stands for torques alone."""
 
 
 class Driver:
@@ -80,6 +90,30 @@ class Driver:
         for k, value in enumerate(sequence):
             self.step(finish and k == len(sequence) - 1, None, **{name: value})
         return self.state
+
+    def hold(self, name: str, count: int = 20) -> None:
+        """Commands that ask for no movement."""
+        for _ in range(count):
+            self.step(False, None, **{name: self.still(name)})
+
+    def still(self, name: str) -> np.ndarray:
+        """The command that asks for no movement now."""
+        now = {"q_c": self.state.q_d, "O_T_EE_c": self.state.O_T_EE_c.T.ravel(), "O_dP_EE_c": np.zeros(6)}
+        return now.get(name, np.zeros(7))
+
+    def accelerate(self, name: str, axis: int, acceleration: float, duration: float = 3.0) -> None:
+        """Velocity commands that rise smoothly on one axis, until the motion ends or the time (s) is over."""
+        velocity = np.zeros_like(self.still(name))
+        for k in range(int(duration / DT)):
+            velocity[axis] += min(1.0, k / 100) * acceleration * DT
+            self.step(False, None, **{name: velocity})
+            if self.ended:
+                return
+
+    @property
+    def modes(self) -> tuple[int, int, int]:
+        """(generator, controller, robot mode) of the last state."""
+        return self.state.modes
 
     @property
     def ended(self) -> Status | None:

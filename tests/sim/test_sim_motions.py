@@ -12,33 +12,16 @@ from franka_rt.sim.modes import Event
 from franka_rt.sim.motion import MAX_LOST
 from franka_rt.sim.parameters import DT
 from tests.conftest import READY
-from tests.sim.driver import ROBOTS, Driver
+from tests.sim.driver import GENERATOR_OF, Driver
 
 IDLE = (GeneratorMode.IDLE, ControllerMode.OTHER, RobotMode.IDLE)
-
-
-@pytest.fixture(params=ROBOTS)
-def driver(request):
-    return Driver(request.param)
-
-
-def shown(state):
-    return state.motion_generator_mode, state.controller_mode, state.robot_mode
-
-
-def hold(driver, name, count=20):
-    """Commands that ask for no movement."""
-    for _ in range(count):
-        s = driver.state
-        still = {"q_c": s.q_d, "O_T_EE_c": s.O_T_EE_c.T.ravel(), "dq_c": np.zeros(7), "O_dP_EE_c": np.zeros(6)}
-        driver.step(**{name: still.get(name, np.zeros(7))})
 
 
 # --- start ----------------------------------------------------------------------------------------------------------
 
 
 def test_idle_is_shown_without_a_motion(driver):
-    assert shown(driver.state) == IDLE
+    assert driver.modes == IDLE
     assert driver.state.control_command_success_rate == 0.0
 
 
@@ -47,7 +30,7 @@ def test_idle_is_shown_without_a_motion(driver):
 def test_first_state_shows_the_modes_and_rest(driver, mode, controller):
     assert driver.move(mode, controller) == [Status.MOTION_STARTED]
     state = driver.state
-    assert shown(state) == (mode, controller, RobotMode.MOVE)
+    assert driver.modes == (mode, controller, RobotMode.MOVE)
     np.testing.assert_allclose(state.q_d, state.q, atol=1e-5)
     np.testing.assert_allclose(state.O_T_EE_c, state.O_T_EE, atol=1e-5)
     for name in ("dq_d", "ddq_d", "O_dP_EE_c", "O_ddP_EE_c", "delbow_c", "ddelbow_c"):
@@ -67,7 +50,7 @@ def test_first_state_shows_the_modes_and_rest(driver, mode, controller):
 )
 def test_nonsense_in_move_is_refused(driver, fields):
     assert driver.ask(CommandName.MOVE, **fields) == [Status.INVALID_ARGUMENT_REJECTED]
-    assert shown(driver.tick()) == IDLE
+    assert driver.tick().modes == IDLE
 
 
 def test_cartesian_motions_do_not_start_at_a_singularity(driver):
@@ -82,193 +65,16 @@ def test_a_second_move_is_refused(driver):
     assert driver.state.robot_mode is RobotMode.MOVE
 
 
-# --- reflexes -------------------------------------------------------------------------------------------------------
-
-
-def jump(name, value):
-    """After a hold, one command that differs by ``value`` from standing still."""
-
-    def provoke(driver):
-        hold(driver, name)
-        s = driver.state
-        base = {"q_c": s.q_d, "O_T_EE_c": s.O_T_EE_c.T.ravel(), "dq_c": 0.0, "O_dP_EE_c": 0.0, "tau_J_d": 0.0}[name]
-        driver.step(**{name: base + np.asarray(value)})
-
-    return provoke
-
-
-def first(name, value):
-    """The very first command."""
-
-    def provoke(driver):
-        s = driver.state
-        driver.step(**{name: {"q_c": s.q_d, "O_T_EE_c": s.O_T_EE_c.T.ravel()}[name] + np.asarray(value)})
-
-    return provoke
-
-
-def accelerate(name, axis, acceleration, duration=3.0):
-    """A smooth but endless acceleration."""
-
-    def provoke(driver):
-        v = 0.0
-        for k in range(int(duration / DT)):
-            v += min(1.0, k / 100) * acceleration * DT
-            value = np.zeros(7 if name == "dq_c" else 6)
-            value[axis] = v
-            driver.step(**{name: value})
-            if driver.ended:
-                return
-
-    return provoke
-
-
-def elbow(value, count=1):
-    def provoke(driver):
-        for _ in range(count):
-            pose = driver.state.O_T_EE_c.T.ravel()
-            driver.step(O_T_EE_c=pose, elbow_c=value(driver.state), valid_elbow=1)
-
-    return provoke
-
-
-def silent(driver):
-    hold(driver, "dq_c", 5)
-    driver.tick(MAX_LOST)
-
-
-POSE_UP = np.array([0.0] * 14 + [1.0, 0.0])
-NOT_A_ROTATION = np.array([0.1] + [0.0] * 15)
-JP, JV, CP, CV = (GeneratorMode(i) for i in (1, 2, 3, 4))
-joint, cartesian = "joint_motion_generator_", "cartesian_motion_generator_"
-
-REFLEXES = [
-    (JP, first("q_c", 0.2), "joint_position_motion_generator_start_pose_invalid"),
-    (JP, jump("q_c", 0.02), joint + "velocity_limits_violation"),
-    (JP, jump("q_c", 2e-5), joint + "velocity_discontinuity"),
-    (JP, jump("q_c", 7.9e-6), joint + "acceleration_discontinuity"),
-    (JV, jump("dq_c", 0.1), joint + "velocity_discontinuity"),
-    (JV, jump("dq_c", 0.0089), joint + "acceleration_discontinuity"),
-    (JV, accelerate("dq_c", 3, 4.0), joint + "velocity_limits_violation"),
-    (CP, first("O_T_EE_c", 0.05 * POSE_UP), "cartesian_position_motion_generator_start_pose_invalid"),
-    (CP, jump("O_T_EE_c", 0.01 * POSE_UP), cartesian + "velocity_limits_violation"),
-    (CP, jump("O_T_EE_c", 3e-5 * POSE_UP), cartesian + "velocity_discontinuity"),
-    (CP, jump("O_T_EE_c", 8e-6 * POSE_UP), cartesian + "acceleration_discontinuity"),
-    (CP, jump("O_T_EE_c", NOT_A_ROTATION), "cartesian_position_motion_generator_invalid_frame"),
-    (CV, jump("O_dP_EE_c", [0.0, 0.1, 0.0, 0.0, 0.0, 0.0]), cartesian + "velocity_discontinuity"),
-    (CV, jump("O_dP_EE_c", [0.0, 0.0, 0.0, 0.0, 0.1, 0.0]), cartesian + "velocity_discontinuity"),
-    (CP, elbow(lambda s: (s.elbow_c[0] + 0.2, s.elbow_c[1])), cartesian + "start_elbow_invalid"),
-    (CP, elbow(lambda s: (s.elbow_c[0], -s.elbow_c[1])), cartesian + "elbow_sign_inconsistent"),
-    (CP, elbow(lambda s: (3.0, s.elbow_c[1])), cartesian + "elbow_limit_violation"),
-    (None, jump("tau_J_d", 3.0), "controller_torque_discontinuity"),
-    (JV, silent, "communication_constraints_violation"),
-]
-
-
-@pytest.mark.parametrize(("mode", "provoke", "flag"), REFLEXES, ids=[f"{k}-{r[2]}" for k, r in enumerate(REFLEXES)])
-def test_reflex_raises_the_documented_flag(driver, mode, provoke, flag):
-    driver.move(mode)
-    provoke(driver)
-    state = driver.state
-    assert driver.ended is Status.REFLEX_ABORTED
-    assert flag in state.last_motion_errors
-    assert list(state.current_errors) == list(state.last_motion_errors)
-    assert shown(state)[1:] == (ControllerMode.OTHER, RobotMode.REFLEX)
-    assert state.motion_generator_mode is GeneratorMode.IDLE
-    assert state.control_command_success_rate == 0.0
-
-
-@pytest.mark.parametrize(
-    ("mode", "provoke", "flag"),
-    [
-        (JP, lambda driver: driver.step(q_c=driver.arm.setpoint.q + 2e-6), joint + "position_limits_violation"),
-        (CV, accelerate("O_dP_EE_c", 5, -0.05), cartesian + "joint_position_limits_violation"),
-    ],
-)
-def test_commands_beyond_a_joint_limit(driver, mode, provoke, flag):
-    near = READY.copy()
-    near[6] = driver.arm.model.upper[6] - 1e-9
-    driver.arm.place(near)
-    driver.move(mode)
-    provoke(driver)
-    assert flag in driver.state.last_motion_errors
-
-
-def test_inverse_kinematics_beyond_joint_velocity(driver):
-    """A Cartesian velocity that is allowed but that the joints cannot follow."""
-    driver.arm.place(np.array([0, 0.6, 0, -0.9, 0, 1.5, 0.8]))
-    driver.move(CV)
-    accelerate("O_dP_EE_c", 0, 1.2)(driver)
-    reasons = set(driver.state.last_motion_errors)
-    assert any(name.startswith("cartesian_motion_generator_joint_") for name in reasons), reasons
-
-
-def test_collision_by_force_and_by_torque(driver):
-    driver.move(None)
-    hold(driver, "tau_J_d")
-    driver.arm.plant.push(np.array([0, 0, -80.0, 0, 0, 0]), 1.0)
-    contact = False
-    for _ in range(100):
-        driver.step(tau_J_d=np.zeros(7))
-        if driver.ended:
-            break
-        contact = contact or bool(driver.state.cartesian_contact.any())
-    assert contact
-    assert "cartesian_reflex" in driver.state.current_errors
-    assert driver.state.cartesian_collision[2] == 1.0
-    driver.ask(CommandName.AUTOMATIC_ERROR_RECOVERY)
-    state = driver.tick(2500)
-    assert state.robot_mode is RobotMode.IDLE
-    assert not state.cartesian_collision.any()
-
-
-def test_thresholds_decide_about_collisions(driver):
-    high = {f"{b}_force_thresholds_{p}": (200.0,) * 6 for b in ("lower", "upper") for p in ("acceleration", "nominal")}
-    high |= {
-        f"{b}_torque_thresholds_{p}": (200.0,) * 7 for b in ("lower", "upper") for p in ("acceleration", "nominal")
-    }
-    assert driver.ask(CommandName.SET_COLLISION_BEHAVIOR, **high) == [Status.SUCCESS]
-    driver.move(JV)
-    driver.arm.plant.push(np.array([0, 0, -60.0, 0, 0, 0]), 0.1)
-    hold(driver, "dq_c", 150)
-    assert driver.ended is None
-    assert driver.state.robot_mode is RobotMode.MOVE
-
-
-def test_measured_limits(driver):
-    """Torques that drive joint 7 into its limit."""
-    driver.move(None)
-    torque = 0.0
-    for _ in range(4000):
-        torque = min(torque + 0.1, 1.5)
-        driver.step(tau_J_d=np.array([0, 0, 0, 0, 0, 0, torque]))
-        if driver.ended:
-            break
-    assert set(driver.state.current_errors) & {"joint_position_limits_violation", "joint_velocity_violation"}
-    assert driver.state.robot_mode is RobotMode.REFLEX
-
-
-def test_beyond_a_joint_limit_recovery_needs_a_hand(driver):
-    driver.move(None)
-    beyond = READY.copy()
-    beyond[6] = driver.arm.model.upper[6] + 0.01
-    driver.arm.plant.q = beyond
-    driver.tick()
-    assert "joint_position_limits_violation" in driver.state.current_errors
-    refused = driver.ask(CommandName.AUTOMATIC_ERROR_RECOVERY)
-    assert refused == [Status.MANUAL_ERROR_RECOVERY_REQUIRED_REJECTED]
-
-
 # --- lost commands ----------------------------------------------------------------------------------------------------
 
 
 def test_nineteen_lost_commands_are_survived(driver):
-    driver.move(JV)
-    hold(driver, "dq_c", 150)
+    driver.move(GeneratorMode.JOINT_VELOCITY)
+    driver.hold("dq_c", 150)
     assert driver.state.control_command_success_rate == 1.0
     driver.tick(MAX_LOST - 1)
     assert driver.state.control_command_success_rate == pytest.approx(1 - (MAX_LOST - 1) / 100)
-    hold(driver, "dq_c", 1)
+    driver.hold("dq_c", 1)
     driver.tick(MAX_LOST - 1)
     assert driver.ended is None
     driver.tick()
@@ -276,7 +82,7 @@ def test_nineteen_lost_commands_are_survived(driver):
 
 
 def test_a_missing_motion_command_is_extrapolated_with_constant_acceleration(driver):
-    driver.move(JV)
+    driver.move(GeneratorMode.JOINT_VELOCITY)
     for k in range(1, 60):
         driver.step(dq_c=np.full(7, 2e-5 * k * k / 2))
     before = driver.state
@@ -294,7 +100,7 @@ def test_a_missing_torque_command_repeats_the_last(driver):
 
 def test_a_late_command_counts_as_lost(driver):
     driver.move(None)
-    hold(driver, "tau_J_d", 10)
+    driver.hold("tau_J_d", 10)
     state = driver.step(echo=driver.state.message_id - 1, tau_J_d=np.full(7, 0.5))
     assert not state.tau_J_d.any()
     assert state.control_command_success_rate < 1.0
@@ -312,23 +118,22 @@ def test_commands_from_before_the_motion_are_ignored(driver):
 # --- ends -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["tau_J_d", "q_c", "dq_c", "O_T_EE_c", "O_dP_EE_c"])
+@pytest.mark.parametrize("name", GENERATOR_OF)
 def test_finished_flag_ends_the_motion(driver, name):
-    driver.move({"tau_J_d": None, "q_c": JP, "dq_c": JV, "O_T_EE_c": CP, "O_dP_EE_c": CV}[name])
-    hold(driver, name)
-    s = driver.state
-    last = {"q_c": s.q_d, "O_T_EE_c": s.O_T_EE_c.T.ravel(), "O_dP_EE_c": np.zeros(6)}.get(name, np.zeros(7))
+    driver.move(GENERATOR_OF[name])
+    driver.hold(name)
+    last = driver.still(name)
     driver.step(True, **{name: last})
     assert driver.ended is Status.SUCCESS
-    assert shown(driver.state) == IDLE
+    assert driver.modes == IDLE
     assert driver.state.control_command_success_rate == 0.0
     driver.step(True, **{name: last})  # the client repeats it until it has seen the end
-    assert shown(driver.state) == IDLE
+    assert driver.modes == IDLE
 
 
 def test_finishing_at_speed_is_a_reflex(driver):
-    driver.move(JV)
-    accelerate("dq_c", 6, 2.0, 0.3)(driver)
+    driver.move(GeneratorMode.JOINT_VELOCITY)
+    driver.accelerate("dq_c", 6, 2.0, 0.3)
     speed = driver.state.dq_d
     driver.step(True, dq_c=speed)
     assert driver.ended is Status.REFLEX_ABORTED
@@ -336,8 +141,8 @@ def test_finishing_at_speed_is_a_reflex(driver):
 
 
 def test_stop_brakes_before_it_answers(driver):
-    driver.move(JV)
-    accelerate("dq_c", 6, 2.0, 0.4)(driver)
+    driver.move(GeneratorMode.JOINT_VELOCITY)
+    driver.accelerate("dq_c", 6, 2.0, 0.4)
     assert driver.ask(CommandName.STOP_MOVE) == []
     speeds = []
     while driver.ended is None and len(speeds) < 500:
@@ -346,7 +151,7 @@ def test_stop_brakes_before_it_answers(driver):
     assert driver.answers[-2:] == [(CommandName.MOVE, Status.PREEMPTED), (CommandName.STOP_MOVE, Status.SUCCESS)]
     assert len(speeds) > 10
     assert np.all(np.diff(speeds) <= 0)
-    assert shown(driver.state) == IDLE
+    assert driver.modes == IDLE
     assert not driver.state.dq_d.any()
 
 
@@ -373,18 +178,18 @@ def test_torque_motion_ends_at_rest_where_it_is(driver):
 )
 def test_interruptions(driver, event, status, mode):
     driver.move(None)
-    hold(driver, "tau_J_d")
+    driver.hold("tau_J_d")
     driver.arm.happen(event)
     driver.tick()
     possible = driver.dialect.spec(CommandName.MOVE).statuses
     assert driver.ended is (status if status in possible else Status.ABORTED)
-    assert shown(driver.state) == (*IDLE[:2], mode)
+    assert driver.modes == (*IDLE[:2], mode)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_a_command_that_is_not_a_number(driver, bad):
     driver.move(None)
-    hold(driver, "tau_J_d", 3)
+    driver.hold("tau_J_d", 3)
     driver.step(tau_J_d=np.array([0, 0, bad, 0, 0, 0, 0]))
     assert driver.ended is Status.INPUT_ERROR_ABORTED
     assert np.isfinite(driver.tick(5).q).all()
@@ -398,7 +203,7 @@ def in_mode(driver, mode):
     """Lead the arm into a mode."""
     if mode in (RobotMode.MOVE, RobotMode.REFLEX):
         driver.move(None)
-        hold(driver, "tau_J_d", 3)
+        driver.hold("tau_J_d", 3)
     if mode is RobotMode.REFLEX:
         driver.step(tau_J_d=np.full(7, 5.0))
     if mode is RobotMode.GUIDING:
@@ -451,17 +256,17 @@ def test_guiding_gives_way_and_stays_there(driver):
     moved = driver.state.q
     assert np.abs(moved - READY).max() > 0.05
     state = driver.tick(300)
-    assert shown(state) == IDLE
+    assert driver.modes == IDLE
     np.testing.assert_allclose(state.q, moved, atol=0.1)
     np.testing.assert_allclose(state.q_d, state.q, atol=1e-3)
 
 
 def test_a_lost_client_ends_the_motion(driver):
-    driver.move(JV)
-    accelerate("dq_c", 6, 2.0, 0.2)(driver)
+    driver.move(GeneratorMode.JOINT_VELOCITY)
+    driver.accelerate("dq_c", 6, 2.0, 0.2)
     driver.arm.disconnect()
     driver.tick(300)
-    assert shown(driver.state) == IDLE
+    assert driver.modes == IDLE
     assert not driver.state.dq_d.any()
     assert not driver.arm.outbox
 

@@ -6,14 +6,9 @@ import pytest
 from franka_rt.dialect import CommandName, ControllerMode, GeneratorMode, RobotMode, Status
 from franka_rt.sim.parameters import DT
 from tests.conftest import READY
-from tests.sim.driver import ROBOTS, Driver
+from tests.sim.driver import Driver
 
 WRENCH = np.array([4.0, -6.0, -9.0, 0.3, -0.2, 0.5])
-
-
-@pytest.fixture(params=ROBOTS)
-def driver(request):
-    return Driver(request.param)
 
 
 @pytest.fixture

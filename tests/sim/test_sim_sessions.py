@@ -20,30 +20,12 @@ from franka_rt import (
     Torques,
     errors,
 )
-from franka_rt.connection import ClientConnection
 from franka_rt.dialect import CommandName, Status
-from franka_rt.events import Answer
-from franka_rt.gripper_dialect import GRIPPER, VACUUM_GRIPPER
-from franka_rt.gripper_state import GripperState, VacuumGripperState
 from franka_rt.sim import Faults, SimulatedRobot
 from tests.conftest import READY
-from tests.sim.driver import ROBOTS
+from tests.sim.bare import Client
 
 pytestmark = pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning")
-
-
-@pytest.fixture(scope="module", params=ROBOTS)
-def lock_step(request):
-    with SimulatedRobot(request.param, "127.0.0.1", 0, 0, 0, realtime=False) as sim:
-        yield sim
-
-
-@pytest.fixture
-def sim(lock_step):
-    """A lock-step robot at its ready pose, without faults."""
-    lock_step.place(READY)
-    yield lock_step
-    lock_step.set_faults(Faults())
 
 
 def connect(sim):
@@ -78,40 +60,6 @@ def wait_for(condition, seconds=10.0):
     while not condition() and time.monotonic() < end:
         time.sleep(0.005)
     assert condition()
-
-
-class Client:
-    """The bare protocol: requests by hand, answers by id."""
-
-    def __init__(self, host, port, dialect):
-        self.connection = ClientConnection(dialect)
-        self.answers: dict[int, Answer] = {}
-        self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.udp.bind((host, 0))
-        self.udp.settimeout(5.0)
-        self.tcp = socket.create_connection((host, port), timeout=10.0)
-        command_id, message = self.connection.connect(self.udp.getsockname()[1])
-        self.tcp.sendall(message)
-        answer = self.wait(command_id)
-        assert (answer.status, answer.body["version"]) == (Status.SUCCESS, dialect.version)
-
-    def send(self, command, **fields):
-        command_id, message = self.connection.request(command, **fields)
-        self.tcp.sendall(message)
-        return command_id
-
-    def wait(self, command_id) -> Answer:
-        while command_id not in self.answers:
-            self.connection.receive_data(self.tcp.recv(4096))
-            self.answers |= {event.command_id: event for event in self.connection.events() if isinstance(event, Answer)}
-        return self.answers[command_id]
-
-    def ask(self, command, **fields):
-        return self.wait(self.send(command, **fields)).status
-
-    def close(self):
-        self.tcp.close()
-        self.udp.close()
 
 
 # --- sessions ---------------------------------------------------------------------------------------------------------
@@ -283,11 +231,11 @@ def test_a_refusal_that_the_version_does_not_have(sim):
 
 
 def test_cut_answers(sim):
-    with connect(sim) as robot:
-        sim.set_faults(Faults(answer_size=12))
-        with pytest.raises(errors.FrankaException):
-            robot.set_load(0.0, np.zeros(3), np.zeros((3, 3)))
-        sim.set_faults(Faults())
+    client = Client(sim.host, sim.port, sim.dialect)
+    sim.set_faults(Faults(answer_size=12))
+    client.send(CommandName.STOP_MOVE)
+    assert len(client.tcp.recv(100)) == 12
+    client.close()
 
 
 # --- the process ------------------------------------------------------------------------------------------------------
@@ -333,63 +281,3 @@ def test_close_leaves_nothing_behind():
 def test_unknown_robot(robot):
     with pytest.raises(errors.InvalidArgumentException, match="there is no robot"):
         SimulatedRobot(robot)
-
-
-# --- grippers ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def hand(sim):
-    hand = Client(sim.host, sim.gripper_port, GRIPPER)
-    yield hand
-    hand.close()
-    sim.hold_object(0.0)
-
-
-@pytest.fixture
-def sucker(sim):
-    sucker = Client(sim.host, sim.vacuum_gripper_port, VACUUM_GRIPPER)
-    yield sucker
-    sucker.close()
-    sim.offer_part(False)
-
-
-def grasp(hand, width, inner=0.005, outer=0.005, force=20.0):
-    return hand.ask(CommandName.GRASP, width=width, epsilon=(inner, outer), speed=1.0, force=force)
-
-
-def test_gripper_moves_grasps_and_misses(sim, hand):
-    assert hand.ask(CommandName.MOVE, width=0.05, speed=1.0) is Status.SUCCESS
-    sim.hold_object(0.03)
-    assert grasp(hand, 0.032) is Status.SUCCESS
-    while not (state := GripperState.from_datagram(hand.udp.recv(100))).is_grasped:
-        pass
-    assert state.width == 0.03
-    assert grasp(hand, 0.04) is Status.UNSUCCESSFUL
-    assert grasp(hand, 0.04, inner=0.02) is Status.SUCCESS
-    assert hand.ask(CommandName.HOMING) is Status.SUCCESS
-
-
-@pytest.mark.parametrize("fields", [{"width": 0.2, "speed": 0.1}, {"width": 0.02, "speed": 0.0}])
-def test_impossible_gripper_moves_fail(hand, fields):
-    assert hand.ask(CommandName.MOVE, **fields) is Status.FAIL
-
-
-def test_stop_aborts_the_gripper(hand):
-    hand.ask(CommandName.MOVE, width=0.08, speed=1.0)
-    slow = hand.send(CommandName.MOVE, width=0.0, speed=0.001)
-    assert hand.ask(CommandName.STOP) is Status.SUCCESS
-    assert hand.wait(slow).status is Status.ABORTED
-
-
-def test_vacuum_gripper(sim, sucker):
-    assert sucker.ask(CommandName.VACUUM, vacuum=10, profile=0, timeout=50) is Status.UNSUCCESSFUL  # nothing there
-    sim.offer_part()
-    assert sucker.ask(CommandName.VACUUM, vacuum=10, profile=0, timeout=2000) is Status.SUCCESS
-    while not (state := VacuumGripperState.from_datagram(sucker.udp.recv(100))).part_present:
-        pass
-    assert state.vacuum >= 50
-    assert sucker.ask(CommandName.DROP_OFF, timeout=2000) is Status.SUCCESS
-    endless = sucker.send(CommandName.VACUUM, vacuum=200, profile=0, timeout=100000)
-    assert sucker.ask(CommandName.STOP) is Status.SUCCESS
-    assert sucker.wait(endless).status is Status.ABORTED
