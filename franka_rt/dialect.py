@@ -179,6 +179,7 @@ class ArmDialect(Dialect):
         tcp_timeout: seconds for connecting, sending and receiving.
         limits: the rate limiter's constants.
         incompatible_text: the vendor's sentence for a refused version, with {server} and {library}.
+        nothing_to_finish_text: the vendor's sentence for the end of a motion without a command.
         cutoff_frequency: default low-pass cutoff of commands, Hz.
         udp_timeout: seconds without a state datagram after which the stream counts as broken.
     """
@@ -200,8 +201,13 @@ class ArmDialect(Dialect):
     tcp_timeout: float
     limits: RateLimits
     incompatible_text: str
+    nothing_to_finish_text: str
     cutoff_frequency: float = 100.0
     udp_timeout: float = 1.0
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy or an unpickled one is the same object."""
+        return arm_dialect, (int(self.fci_version),)
 
 
 def arm_dialect(version: FciVersion | int) -> ArmDialect:
