@@ -1,17 +1,19 @@
 """The two further parameters of the FER library's payload rule, fitted together with the seventy.
 
-The rule (see `franka_jax.payload`) changes link 7's rotational inertia by -m7 (m/(m + m7))^2 S(c - c7), with
-m7 c7x and m7 c7y shared with theta. m7 and c7z show only under a payload, and not linearly, so with x = (theta, m7, c7z)
+The rule (see `franka_jax.payload`) changes link 7's rotational inertia by -m7 (m/(m + m7))^2 S(c - c7), with m7 c7x and
+m7 c7y shared with theta. m7 and c7z show only under a payload, and not linearly. A payload is a change of link 7's ten
+parameters, so the loaded rows are, with p(theta, m7, c7z; payload) that change and x = (theta, m7, c7z),
 
+    f(x) = A (theta + E7 p(x))
     Gauss-Newton:  x <- x + W^-1 (J W^-1)+ (y - f(x)),     W = diag(D, 1, 1),   J = df/dx
 
-over the unloaded rows (J = [A 0 0]) and the loaded ones (f: the shipped model's own M, c, g under the payload). The
-null space of A does not touch what the rule uses, so every step stays in the row space of J W^-1 and the result is
+The null space of A does not touch what the rule uses, so every step stays in the row space of J W^-1 and the result is
 again the exact fit nearest to the prior: rank 45 + 2.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -20,9 +22,11 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from franka_jax import Model, Payload
+from franka_jax.dynamics import Placement
+from franka_jax.payload import in_joint_frame, library_term
 
 from . import least_squares, regression
-from .dataset import UPPER, Dataset, DatasetError
+from .dataset import Dataset, DatasetError
 from .library_fit import LibraryFit, Residual
 from .regression import Rows
 
@@ -68,15 +72,16 @@ def fit_payload(
     """
     if not data.m_total.any():
         raise DatasetError("no row carries a payload; m7 and c7z need at least one that does")
-    loaded = _arrays(data.loaded)
-    A, y = regression.stack(rows)
-    corner, reduced = _reduce(A, y)
+    loaded = _loaded_rows(found.model, data.loaded)
+    corner, reduced = _reduce(*regression.stack(rows))
     prior7 = found.prior[6]
     m7, c7z = (prior7[0], prior7[3] / prior7[0]) if start is None else start
     x = jnp.concatenate([jnp.asarray(found.theta), jnp.array([m7, c7z])])
     scale = jnp.concatenate([jnp.asarray(found.scale), jnp.ones(2)])
-    for step in range(1, STEPS + 1):
-        change, spectrum = _step(found.model, x, loaded, corner, reduced, scale)
+    steps = 0
+    while steps < STEPS:
+        steps += 1
+        change, spectrum = _step(found.model.flange, x, loaded, corner, reduced, scale)
         size = float(jnp.max(jnp.abs(change)))
         x = x + _shorten(x, change)
         if size <= CONVERGED * float(jnp.max(jnp.abs(x))) or not np.isfinite(size):
@@ -91,7 +96,7 @@ def fit_payload(
         float(x[71]),
         int(spectrum.rank),
         np.asarray(spectrum.values),
-        step,
+        steps,
         loaded_differences(model, data),
         loaded_differences(rigid, data),
         model,
@@ -99,9 +104,18 @@ def fit_payload(
 
 
 def loaded_differences(model: Model, data: Dataset) -> dict[str, Residual]:
-    """Differences of a model from the loaded rows per quantity."""
-    found = _differences(model, _arrays(data.loaded))
-    return {name: Residual.of(value, regression.QUANTITIES[name]) for name, value in found.items()}
+    """Differences of a model's own answers from the loaded rows per quantity."""
+    rows = {name: jnp.asarray(value) for name, value in data.loaded.arrays.items()}
+
+    def one(row):
+        payload = Payload(row["m_total"], row["F_x_Ctotal"], row["I_total"])
+        gravity = jax.vmap(lambda g: model.gravity(row["q"], payload, g))(row["gravity_vectors"])
+        found = {"mass": model.mass(row["q"], payload) - row["mass"], "gravity": gravity - row["gravity"]}
+        if "coriolis" in row:
+            found["coriolis"] = model.coriolis(row["q"], row["dq"], payload) - row["coriolis"]
+        return found
+
+    return {name: Residual.of(value, regression.QUANTITIES[name]) for name, value in jax.vmap(one)(rows).items()}
 
 
 def with_parameters(model: Model, x: Float[Array, "72"]) -> Model:
@@ -127,30 +141,37 @@ def _shorten(x: Array, change: Array) -> Array:
     return change * jnp.where(change[70] < 0, jnp.minimum(1.0, limit), 1.0)
 
 
-def _arrays(data: Dataset) -> dict[str, Array]:
-    return {name: jnp.asarray(value) for name, value in data.arrays.items()}
+class _Loaded(NamedTuple):
+    """Loaded rows: matrix (P, k, 70), observations (P, k), payloads (leading axis P)."""
+
+    matrix: Array
+    observations: Array
+    payload: Payload
 
 
-def _differences(model: Model, rows: dict[str, Array]) -> dict[str, Array]:
-    """Model minus answer on loaded rows, by quantity."""
+def _loaded_rows(model: Model, data: Dataset) -> _Loaded:
+    rows = regression.build_rows(model, data, regression.available(data), loaded=True)
+    matrix = jnp.concatenate([part.matrix for part in rows.values()], axis=1)
+    observations = jnp.concatenate([part.observations for part in rows.values()], axis=1)
+    payloads = [Payload(*row) for row in zip(data.m_total, data.F_x_Ctotal, data.I_total, strict=True)]
+    return _Loaded(matrix, observations, jax.tree.map(lambda *leaves: jnp.stack(leaves), *payloads))
 
-    def one(row):
-        payload = Payload(row["m_total"], row["F_x_Ctotal"], row["I_total"])
-        gravity = jax.vmap(lambda g: model.gravity(row["q"], payload, g))(row["gravity_vectors"])
-        found = {"mass": (model.mass(row["q"], payload) - row["mass"])[UPPER], "gravity": gravity - row["gravity"]}
-        if "coriolis" in row:
-            found["coriolis"] = model.coriolis(row["q"], row["dq"], payload) - row["coriolis"]
-        return found
 
-    return jax.vmap(one)(rows)
+def _added(flange: Placement, payload: Payload, x: Array) -> Array:
+    """p: the change of link 7's parameters that a payload makes by the library's rule."""
+    m, center, phi = in_joint_frame(flange, payload)
+    m7 = x[70]
+    return phi + library_term(m, center, m7, jnp.stack([x[61] / m7, x[62] / m7, x[71]]))
 
 
 @jax.jit
-def _step(model: Model, x: Array, loaded: dict[str, Array], corner: Array, reduced: Array, scale: Array):
+def _step(flange: Placement, x: Array, loaded: _Loaded, corner: Array, reduced: Array, scale: Array):
     """One full Gauss-Newton step and the spectrum of its matrix."""
 
     def loaded_misfit(v):
-        return jnp.concatenate([d.ravel() for d in _differences(with_parameters(model, v), loaded).values()])
+        added = jax.vmap(lambda payload: _added(flange, payload, v))(loaded.payload)
+        theta = jnp.tile(v[:70], (len(added), 1)).at[:, 60:].add(added)
+        return (jnp.einsum("pkj,pj->pk", loaded.matrix, theta) - loaded.observations).ravel()
 
     unloaded = jnp.concatenate([corner, jnp.zeros((len(corner), 2))], axis=1)
     J = jnp.concatenate([unloaded, jax.jacfwd(loaded_misfit)(x)]) / scale

@@ -102,15 +102,17 @@ def available(data: Dataset) -> tuple[str, ...]:
     return tuple(name for name in QUANTITIES if name != "coriolis" or data.coriolis is not None)
 
 
-def build_rows(model: Model, data: Dataset, quantities: Sequence[str] = ("mass", "gravity")) -> dict[str, Rows]:
-    """Rows of the named quantities for a dataset without payload.
+def build_rows(
+    model: Model, data: Dataset, quantities: Sequence[str] = ("mass", "gravity"), loaded: bool = False
+) -> dict[str, Rows]:
+    """Rows of the named quantities for a dataset without payload (`loaded`: the arm's own rows, whatever it carries).
 
     DatasetError if rows carry a payload or Coriolis torques are asked for and absent; ValueError for another name.
     """
     unknown = [name for name in quantities if name not in QUANTITIES]
     if unknown:
         raise ValueError(f"unknown quantities {unknown}; known are {list(QUANTITIES)}")
-    if data.m_total.any():
+    if data.m_total.any() and not loaded:
         raise DatasetError("rows with a payload do not belong in the linear regression: use Dataset.unloaded")
     return {name: _quantity_rows(model, data, name) for name in quantities}
 

@@ -13,10 +13,11 @@ from typing import Any, Protocol
 import numpy as np
 from jaxtyping import Float
 
-from franka_jax import Payload
+from franka_jax import Frame, Model, Payload
 from franka_jax.description import Limits
 
 from .dataset import Dataset
+from .library import LibraryError, SharedObject
 
 SEED = 20260905
 READY = (0.0, -np.pi / 4, 0.0, -3 * np.pi / 4, 0.0, np.pi / 2, np.pi / 4)
@@ -105,3 +106,15 @@ def evaluate(
         np.array([row[2] for row in rows]),
         about,
     )
+
+
+def check_geometry(library: SharedObject, model: Model) -> float:
+    """Largest difference, m, of the library's flange poses from the model's at the first configurations of the recipe.
+
+    LibraryError if it exceeds 1e-9: the parameters of one arm mean nothing on the placements of another.
+    """
+    q = recipe(model.limits)[0][:20]
+    difference = max(float(np.abs(library.pose(Frame.FLANGE, x) - model.pose(Frame.FLANGE, x)).max()) for x in q)
+    if not difference < 1e-9:
+        raise LibraryError(f"{library.path}: its flange poses differ from the arm's by {difference:.1e} m")
+    return difference
