@@ -50,7 +50,9 @@ def find_arm(elements: Elements) -> Arm:
         start = stop
     tail = path[last + 1 :]
     flange_rpy, flange_R, flange_p = _compose([step.origin for step in tail])
-    joints = tuple(_describe(joint, rpy) for joint, (rpy, _, _) in zip(moving, placements, strict=True))
+    parents = [moving[0].parent, *(joint.child for joint in moving[:-1])]  # frames between the links are merged
+    steps = zip(moving, parents, placements, strict=True)
+    joints = tuple(_describe(joint, parent, rpy) for joint, parent, (rpy, _, _) in steps)
     return Arm(
         np.stack([R for _, R, _ in placements]),
         np.stack([p for _, _, p in placements]),
@@ -225,7 +227,7 @@ def _placed_phi(inertial: Inertial, R: np.ndarray, p: np.ndarray) -> np.ndarray:
 # --- limits ---------------------------------------------------------------------------------------------------------
 
 
-def _describe(joint: Joint, rpy: tuple[float, float, float]) -> JointDescription:
+def _describe(joint: Joint, parent: str, rpy: tuple[float, float, float]) -> JointDescription:
     """Names, limits and properties; a missing position limit is infinite, as is a missing velocity or effort limit."""
     limit, where = joint.element.find("limit"), f"<limit> of joint {joint.name!r}"
     envelope = joint.element.find("position_based_velocity_limits")
@@ -242,7 +244,7 @@ def _describe(joint: Joint, rpy: tuple[float, float, float]) -> JointDescription
     infinite = float("inf")
     return JointDescription(
         joint.name,
-        joint.parent,
+        parent,
         joint.child,
         rpy,
         bound("lower", -infinite),
