@@ -9,6 +9,7 @@ is the regrouping of Gautier and Khalil (1990), found from numbers. The names ar
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -50,16 +51,40 @@ class BaseParameter:
         return f"{self.name} = {self.value:.6g}"
 
 
-def base_parameters(R: Float[np.ndarray, "k 70"], theta: Float[np.ndarray, "70"]) -> tuple[BaseParameter, ...]:
-    """The base parameters of a matrix with A's row space (A itself or its QR factor) and their values at theta."""
+class Regrouping(NamedTuple):
+    """Indices of kept and of dependent columns, and K (kept, dependent) with A_dep = A_ind K."""
+
+    kept: list[int]
+    dependent: list[int]
+    K: Float[np.ndarray, "r k"]
+
+
+def regroup(R: Float[np.ndarray, "n 70"]) -> Regrouping:
+    """The regrouping of a matrix with A's row space (A itself or its QR factor)."""
     kept, dependent = _independent_columns(R)
     K = np.linalg.lstsq(R[:, kept], R[:, dependent], rcond=None)[0]
+    return Regrouping(kept, dependent, np.where(np.abs(K) > NEGLIGIBLE, K, 0.0))
+
+
+def base_parameters(groups: Regrouping, theta: Float[np.ndarray, "70"]) -> tuple[BaseParameter, ...]:
+    """The base parameters and their values at theta."""
     found = []
-    for row, column in enumerate(kept):
-        others = [(float(K[row, j]), NAMES[other]) for j, other in enumerate(dependent)]
-        terms = ((1.0, NAMES[column]), *(term for term in others if abs(term[0]) > NEGLIGIBLE))
-        found.append(BaseParameter(terms, float(theta[column] + K[row] @ theta[dependent])))
+    for column, row in zip(groups.kept, groups.K, strict=True):
+        others = ((float(k), NAMES[other]) for k, other in zip(row, groups.dependent, strict=True) if k != 0)
+        terms = ((1.0, NAMES[column]), *others)
+        found.append(BaseParameter(terms, float(theta[column] + row @ theta[groups.dependent])))
     return tuple(found)
+
+
+def null_directions(groups: Regrouping) -> Float[np.ndarray, "70 k"]:
+    """One direction for each dependent parameter: it grows by one, the kept ones by -K. No torque changes along it.
+
+    Few entries are not zero, so that parameters of different size do not mix (an orthonormal basis would mix them).
+    """
+    directions = np.zeros((len(NAMES), len(groups.dependent)))
+    directions[groups.dependent, np.arange(len(groups.dependent))] = 1.0
+    directions[groups.kept] = -groups.K
+    return directions
 
 
 def _independent_columns(R: np.ndarray) -> tuple[list[int], list[int]]:

@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
@@ -55,8 +53,7 @@ class Identification:
     @property
     def physical_model(self) -> Model:
         """The physical twin, rigid payload rule."""
-        rigid = payload_fit.replace_rule(self.model.with_phi(self.twin.phi), "rigid")
-        return eqx.tree_at(lambda m: (m.m7, m.c7z), rigid, (jnp.zeros(()), jnp.zeros(())))
+        return payload_fit.replace_rule(self.model.with_phi(self.twin.phi), "rigid")
 
     def summary(self) -> str:
         """The figures as text, one a line."""

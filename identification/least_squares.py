@@ -6,11 +6,11 @@ Three ways to the same x:
 
     svd       the singular value decomposition of A
     qr        A = Q R first, then the decomposition of the square R: less work for tall A
-    float32   R and its decomposition in single precision, then steps  x += A^T w,  w = U S^-2 U^T (b - A x)
-              with the residual and A^T w in double precision; each step gains about seven digits
+    float32   R and its decomposition in single precision, then steps  x += P V S^-2 V^T A^T (b - A x)
+              with A^T (b - A x) and P in double precision; each step gains about six digits
 
-The last form keeps x in the row space of A exactly (a step along V in single precision would leave 1e-8 in the null
-space, where no residual sees it).
+P = B B^T projects onto the row space, B the (small) QR factor of A^T U_r: without it a step along the single-precision V
+would leave 1e-8 in the null space, where no residual sees it.
 
 The derivative at constant rank (Golub, Pereyra 1973) does not divide by differences of singular values, which vanish:
 
@@ -77,19 +77,21 @@ def minimum_norm(
 def _solve(solver: Solver, refinements: int, found: Spectrum, A: Array, b: Array) -> Array:
     if solver != "float32":
         return found.Vt.T @ (found.inverse_values * (found.U.T @ b))
+    kept = found.inverse_values > 0
+    basis = jnp.linalg.qr(A.T @ (found.U * kept).astype(A.dtype))[0] * kept
     x = jnp.zeros(A.shape[1], A.dtype)
     for _ in range(1 + refinements):
-        x = x + A.T @ _weights(found, b - A @ x)
+        x = x + basis @ (basis.T @ _normal_step(found, A.T @ (b - A @ x)))
     return x
 
 
-def _weights(found: Spectrum, r: Array) -> Array:
-    """U S^-2 U^T r in single precision, for r of any size."""
-    size = jnp.max(jnp.abs(r))
-    scaled = (r / jnp.where(size > 0, size, 1.0)).astype(jnp.float32)
-    projected = jnp.matmul(found.U.T, scaled, precision="highest")
-    weights = jnp.matmul(found.U, found.inverse_values**2 * projected, precision="highest")
-    return weights.astype(r.dtype) * size
+def _normal_step(found: Spectrum, g: Array) -> Array:
+    """V S^-2 V^T g in single precision, for g of any size."""
+    size = jnp.max(jnp.abs(g))
+    scaled = (g / jnp.where(size > 0, size, 1.0)).astype(jnp.float32)
+    projected = jnp.matmul(found.Vt, scaled, precision="highest")
+    step = jnp.matmul(found.Vt.T, found.inverse_values**2 * projected, precision="highest")
+    return step.astype(g.dtype) * size
 
 
 def _forward(solver, refinements, threshold, A, b):

@@ -8,8 +8,9 @@ The rows A, y and the scaling D are those of `regression`, the pseudo-inverse th
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
@@ -17,8 +18,8 @@ from jaxtyping import Array, ArrayLike, Float
 from franka_jax import Model, fer
 
 from . import least_squares, regression
-from .base import BaseParameter, base_parameters
-from .dataset import Dataset, DatasetError
+from .base import BaseParameter, Regrouping, base_parameters, null_directions, regroup
+from .dataset import UPPER, Dataset, DatasetError
 from .least_squares import Solver
 from .prior import gaz_2019
 from .regression import Rows
@@ -66,15 +67,18 @@ class LibraryFit:
         return self.phi.ravel()
 
     @cached_property
+    def _groups(self) -> Regrouping:
+        return regroup(self.triangle)
+
+    @cached_property
     def base(self) -> tuple[BaseParameter, ...]:
         """The identified combinations, one for each rank."""
-        return base_parameters(self.triangle, self.theta)
+        return base_parameters(self._groups, self.theta)
 
     @cached_property
     def null_space(self) -> Float[np.ndarray, "70 k"]:
-        """Orthonormal directions (SI units) that change no fitted quantity; k = 70 - rank."""
-        Vt = np.linalg.svd(self.triangle / self.scale)[2]
-        return np.linalg.qr(Vt[self.rank :].T / self.scale[:, None])[0]
+        """Directions (SI units) that change no fitted quantity, k = 70 - rank; see `base.null_directions`."""
+        return null_directions(self._groups)
 
     @property
     def worst_residual(self) -> float:
@@ -122,24 +126,29 @@ def fit_rows(
 ) -> LibraryFit:
     """`fit` for rows that are already built."""
     A, y = regression.stack(rows)
-    start = jnp.asarray(gaz_2019() if prior is None else prior).ravel()
-    D = jnp.asarray(regression.recipe_scale(model) if scale is None else scale)
-    theta = nearest_fit(A, y, start, D, solver, refinements)
-    found = least_squares.spectrum(A / D, solver)
-    phi = np.asarray(theta).reshape(7, 10)
+    start = np.ravel(gaz_2019() if prior is None else np.asarray(prior))
+    D = regression.recipe_scale(model) if scale is None else np.asarray(scale)
+    theta, values, rank = jax.tree.map(np.asarray, _solve(A, y, start, D, solver, refinements))
+    phi = theta.reshape(7, 10)
     return LibraryFit(
         phi,
-        np.asarray(start).reshape(7, 10),
-        int(found.rank),
-        np.asarray(found.values),
+        start.reshape(7, 10),
+        int(rank),
+        values,
         least_squares.THRESHOLD_FLOAT32 if solver == "float32" else least_squares.THRESHOLD,
-        np.asarray(D),
-        np.asarray(jnp.linalg.qr(A, mode="r")),
+        D,
+        np.linalg.qr(A, mode="r"),
         residuals(rows, theta),
         len(next(iter(rows.values())).observations),
         solver,
         model.with_phi(phi),
     )
+
+
+@partial(jax.jit, static_argnames=("solver", "refinements"))
+def _solve(A: Array, y: Array, prior: Array, scale: Array, solver: Solver, refinements: int):
+    found = least_squares.spectrum(A / scale, solver)
+    return nearest_fit(A, y, prior, scale, solver, refinements), found.values, found.rank
 
 
 def nearest_fit(
@@ -166,18 +175,15 @@ def fit_answers(
 ) -> Float[Array, "70"]:
     """theta directly from a model's answers. Pure and differentiable end to end: in the answers, q and the arm."""
     regressors = regression.batched(model)
-    upper = mass[:, *regression.UPPER]
-    rows = {
-        "mass": Rows(regression.mass_matrix_rows(regressors, q), upper),
-        "gravity": Rows(regression.gravity_rows(regressors, q, gravity_vectors), gravity.reshape(len(q), -1)),
-    }
-    A, y = regression.stack(rows)
+    matrices = regression.mass_matrix_rows(regressors, q), regression.gravity_rows(regressors, q, gravity_vectors)
+    A = jnp.concatenate([matrix.reshape(-1, 70) for matrix in matrices])
+    y = jnp.concatenate([mass[:, *UPPER].ravel(), gravity.ravel()])
     return nearest_fit(A, y, prior, scale, solver)
 
 
 def residuals(rows: Mapping[str, Rows], theta: ArrayLike) -> dict[str, Residual]:
     """Differences of the regression at theta from the observations, per quantity."""
-    vector = jnp.asarray(theta)
+    vector = np.asarray(theta)
     return {name: Residual.of(part.residual(vector), regression.QUANTITIES[name]) for name, part in rows.items()}
 
 

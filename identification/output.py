@@ -1,6 +1,7 @@
-"""What identification writes: a URDF with its inertials replaced, and JSON with all numbers and where they come from."""
+"""What identification writes: a URDF with its inertials replaced, and JSON with all numbers and their origin."""
 
 import json
+import re
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,13 @@ def outputs(found: Identification, path: Path, physical: bool, description: str 
     """Contents of `path` (a URDF) and of the JSON beside it. UrdfError if `description` is not a seven-axis arm."""
     phi = found.twin.phi if physical else found.phi
     text = urdf.replace_inertials(description, phi)
-    numbers = json.dumps(provenance(found, physical), indent=1)
+    numbers = _rows_on_one_line(json.dumps(provenance(found, physical), indent=1))
     return {path: text.encode(), path.with_suffix(".json"): (numbers + "\n").encode()}
+
+
+def _rows_on_one_line(text: str) -> str:
+    """Indented JSON with every list of plain numbers on one line."""
+    return re.sub(r"\[[^\[\]{}\"]*\]", lambda match: " ".join(match[0].split()), text)
 
 
 def provenance(found: Identification, physical: bool = False) -> dict[str, Any]:
@@ -64,11 +70,9 @@ def provenance(found: Identification, physical: bool = False) -> dict[str, Any]:
 
 
 _ABOUT = (
-    "Inertial parameters identified from a FER's closed model: they reproduce its numbers and are not a set of bodies."
+    "Inertial parameters identified from a FER's closed model: they reproduce its numbers and are no set of bodies."
 )
-_ABOUT_TWIN = (
-    "The physically consistent parameters nearest to those identified from a FER's closed model; for simulation."
-)
+_ABOUT_TWIN = "Physically consistent parameters nearest to those identified from a FER's closed model; for simulation."
 
 
 def _residuals(residuals: dict[str, Residual]) -> dict[str, Any]:

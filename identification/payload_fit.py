@@ -13,6 +13,7 @@ again the exact fit nearest to the prior: rank 45 + 2.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -73,7 +74,9 @@ def fit_payload(
     if not data.m_total.any():
         raise DatasetError("no row carries a payload; m7 and c7z need at least one that does")
     loaded = _loaded_rows(found.model, data.loaded)
-    corner, reduced = _reduce(*regression.stack(rows))
+    A, y = regression.stack(rows)
+    Q, corner = np.linalg.qr(A)
+    reduced = Q.T @ y  # the unloaded rows as seventy
     prior7 = found.prior[6]
     m7, c7z = (prior7[0], prior7[3] / prior7[0]) if start is None else start
     x = jnp.concatenate([jnp.asarray(found.theta), jnp.array([m7, c7z])])
@@ -89,7 +92,6 @@ def fit_payload(
     if int(spectrum.rank) != found.rank + 2 or not 0 < float(x[70]) < 100:
         raise DatasetError("the loaded rows do not determine m7 and c7z (configurations or payloads too few?)")
     model = with_parameters(found.model, x)
-    rigid = replace_rule(model, "rigid")
     return PayloadFit(
         np.asarray(x[:70]).reshape(7, 10),
         float(x[70]),
@@ -97,25 +99,10 @@ def fit_payload(
         int(spectrum.rank),
         np.asarray(spectrum.values),
         steps,
-        loaded_differences(model, data),
-        loaded_differences(rigid, data),
+        _differences(model, loaded, "library"),
+        _differences(model, loaded, "rigid"),
         model,
     )
-
-
-def loaded_differences(model: Model, data: Dataset) -> dict[str, Residual]:
-    """Differences of a model's own answers from the loaded rows per quantity."""
-    rows = {name: jnp.asarray(value) for name, value in data.loaded.arrays.items()}
-
-    def one(row):
-        payload = Payload(row["m_total"], row["F_x_Ctotal"], row["I_total"])
-        gravity = jax.vmap(lambda g: model.gravity(row["q"], payload, g))(row["gravity_vectors"])
-        found = {"mass": model.mass(row["q"], payload) - row["mass"], "gravity": gravity - row["gravity"]}
-        if "coriolis" in row:
-            found["coriolis"] = model.coriolis(row["q"], row["dq"], payload) - row["coriolis"]
-        return found
-
-    return {name: Residual.of(value, regression.QUANTITIES[name]) for name, value in jax.vmap(one)(rows).items()}
 
 
 def with_parameters(model: Model, x: Float[Array, "72"]) -> Model:
@@ -129,12 +116,6 @@ def replace_rule(model: Model, rule: str) -> Model:
     return Model(model.chain, model.flange, model.m7, model.c7z, model.description, rule)
 
 
-def _reduce(A: Array, y: Array) -> tuple[Array, Array]:
-    """Q^T A and Q^T y of A = Q R: the unloaded rows as seventy."""
-    Q, R = jnp.linalg.qr(A)
-    return R, Q.T @ y
-
-
 def _shorten(x: Array, change: Array) -> Array:
     """The step, halved while it would make m7 less than half of what it is."""
     limit = 0.5 * x[70] / jnp.maximum(-change[70], 1e-300)
@@ -142,25 +123,39 @@ def _shorten(x: Array, change: Array) -> Array:
 
 
 class _Loaded(NamedTuple):
-    """Loaded rows: matrix (P, k, 70), observations (P, k), payloads (leading axis P)."""
+    """Loaded rows per quantity: matrix (P, k, 70) and observations (P, k); payloads (leading axis P)."""
 
-    matrix: Array
-    observations: Array
+    rows: dict[str, tuple[Array, Array]]
     payload: Payload
 
 
 def _loaded_rows(model: Model, data: Dataset) -> _Loaded:
     rows = regression.build_rows(model, data, regression.available(data), loaded=True)
-    matrix = jnp.concatenate([part.matrix for part in rows.values()], axis=1)
-    observations = jnp.concatenate([part.observations for part in rows.values()], axis=1)
     payloads = [Payload(*row) for row in zip(data.m_total, data.F_x_Ctotal, data.I_total, strict=True)]
-    return _Loaded(matrix, observations, jax.tree.map(lambda *leaves: jnp.stack(leaves), *payloads))
+    stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *payloads)
+    return _Loaded({name: (part.matrix, part.observations) for name, part in rows.items()}, stacked)
 
 
-def _added(flange: Placement, payload: Payload, x: Array) -> Array:
-    """p: the change of link 7's parameters that a payload makes by the library's rule."""
+@partial(jax.jit, static_argnames="rule")
+def _misfits(flange: Placement, x: Array, loaded: _Loaded, rule: str = "library") -> dict[str, Array]:
+    """Model minus answer on the loaded rows."""
+    added = jax.vmap(lambda payload: _added(flange, payload, x, rule))(loaded.payload)
+    theta = jnp.tile(x[:70], (len(added), 1)).at[:, 60:].add(added)
+    return {name: jnp.einsum("pkj,pj->pk", A, theta) - y for name, (A, y) in loaded.rows.items()}
+
+
+def _differences(model: Model, loaded: _Loaded, rule: str) -> dict[str, Residual]:
+    x = jnp.concatenate([model.phi.ravel(), jnp.stack([model.m7, model.c7z])])
+    found = _misfits(model.flange, x, loaded, rule)
+    return {name: Residual.of(value, regression.QUANTITIES[name]) for name, value in found.items()}
+
+
+def _added(flange: Placement, payload: Payload, x: Array, rule: str) -> Array:
+    """p: the change of link 7's parameters that a payload makes by a rule."""
     m, center, phi = in_joint_frame(flange, payload)
     m7 = x[70]
+    if rule == "rigid":
+        return phi
     return phi + library_term(m, center, m7, jnp.stack([x[61] / m7, x[62] / m7, x[71]]))
 
 
@@ -169,9 +164,7 @@ def _step(flange: Placement, x: Array, loaded: _Loaded, corner: Array, reduced: 
     """One full Gauss-Newton step and the spectrum of its matrix."""
 
     def loaded_misfit(v):
-        added = jax.vmap(lambda payload: _added(flange, payload, v))(loaded.payload)
-        theta = jnp.tile(v[:70], (len(added), 1)).at[:, 60:].add(added)
-        return (jnp.einsum("pkj,pj->pk", loaded.matrix, theta) - loaded.observations).ravel()
+        return jnp.concatenate([misfit.ravel() for misfit in _misfits(flange, v, loaded).values()])
 
     unloaded = jnp.concatenate([corner, jnp.zeros((len(corner), 2))], axis=1)
     J = jnp.concatenate([unloaded, jax.jacfwd(loaded_misfit)(x)]) / scale

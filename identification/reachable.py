@@ -37,7 +37,7 @@ class Reachable:
     `eigenvalue` reached by the parameters `phi` (7, 10), which are an exact fit; `bound`: no exact fit exceeds it;
     `gap` = bound - eigenvalue; `stationarity` and `delta`: what the dual point lacks of the equalities and of being
     positive semidefinite (both are paid for in `bound`); `as_fitted`: the smallest eigenvalue of the fit itself;
-    `steps`: Newton steps.
+    `steps`: Newton steps; `Z` and `w`: the dual point.
     """
 
     eigenvalue: float
@@ -48,6 +48,8 @@ class Reachable:
     as_fitted: float
     phi: Float[np.ndarray, "7 10"]
     steps: int
+    Z: Float[np.ndarray, "7 4 4"]
+    w: float
 
     def __repr__(self) -> str:
         return f"Reachable(eigenvalue {self.eigenvalue:.6e}, certified bound {self.bound:.6e}, gap {self.gap:.1e})"
@@ -83,8 +85,13 @@ def best_exact_fit(fit: LibraryFit, gap: float = GAP, trace_bound: float = TRACE
     found = barrier.solve(_problem(J, dJ, trace_bound), start, gap)
     phi = (fit.theta + N @ np.asarray(found.z[:-1])).reshape(7, 10)
     eigenvalue = float(smallest_eigenvalues(phi).min())
-    bound, stationarity, delta = _certify(np.asarray(found.Z), float(found.u[0]), J, dJ, trace_bound, eigenvalue)
-    return Reachable(eigenvalue, bound, bound - eigenvalue, stationarity, delta, lowest, phi, int(found.steps))
+    w = float(found.u[0])
+    Z, stationarity = _project(np.asarray(found.Z), w, dJ)
+    delta = max(0.0, -float(np.linalg.eigvalsh(Z).min()))
+    slack = delta * (trace_bound - 28 * eigenvalue)
+    bound = float(np.einsum("iab,iab->", Z, J) + w * (trace_bound - np.einsum("iaa->", J)) + slack)
+    gap = bound - eigenvalue
+    return Reachable(eigenvalue, bound, gap, stationarity, delta, lowest, phi, int(found.steps), Z, w)
 
 
 def _problem(J: np.ndarray, dJ: np.ndarray, trace_bound: float) -> barrier.Problem:
@@ -103,16 +110,11 @@ def _problem(J: np.ndarray, dJ: np.ndarray, trace_bound: float) -> barrier.Probl
     )
 
 
-def _certify(Z, w, J, dJ, trace_bound: float, s: float) -> tuple[float, float, float]:
-    """The bound of the dual point projected onto the equalities; what is still off there; delta."""
+def _project(Z: np.ndarray, w: float, dJ: np.ndarray) -> tuple[np.ndarray, float]:
+    """The nearest Z that obeys the equalities, and what is still off there."""
     n, k = dJ.shape[:2]
-    slopes = np.einsum("ijaa->j", dJ)
     equalities = np.concatenate([np.swapaxes(dJ, 0, 1).reshape(k, -1), np.tile(np.eye(4).ravel(), n)[None]])
-    goal = np.append(w * slopes, 1.0)
+    goal = np.append(w * np.einsum("ijaa->j", dJ), 1.0)
     off = goal - equalities @ Z.ravel()
     Z = (Z.ravel() + np.linalg.lstsq(equalities, off, rcond=None)[0]).reshape(Z.shape)
-    left = float(np.abs(goal - equalities @ Z.ravel()).max())
-    delta = max(0.0, -float(np.linalg.eigvalsh(Z).min()))
-    trace = np.einsum("iaa->", J)
-    bound = float(np.einsum("iab,iab->", Z, J) + w * (trace_bound - trace) + delta * (trace_bound - 4 * n * s))
-    return bound, left, delta
+    return Z, float(np.abs(goal - equalities @ Z.ravel()).max())

@@ -15,11 +15,11 @@ configurations were measured, as long as they identify the same combinations.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, ArrayLike, Float
 
 from franka_jax import Model
 
@@ -36,19 +36,19 @@ CHUNK = 512
 class Rows:
     """Rows of one quantity: `matrix` (N, k, 70) and `observations` (N, k), N configurations with k numbers each."""
 
-    matrix: Float[Array, "N k 70"]
-    observations: Float[Array, "N k"]
+    matrix: Float[np.ndarray, "N k 70"]
+    observations: Float[np.ndarray, "N k"]
 
     def select(self, picked: np.ndarray) -> "Rows":
         """The rows of some configurations."""
         return Rows(self.matrix[picked], self.observations[picked])
 
-    def residual(self, theta: Float[Array, "70"]) -> Float[Array, "N k"]:
+    def residual(self, theta: Float[np.ndarray, "70"]) -> Float[np.ndarray, "N k"]:
         """Prediction minus observation, in the quantity's unit."""
         return self.matrix @ theta - self.observations
 
 
-Regressors = Callable[[Array, Array, Array, Array], Array]
+Regressors = Callable[[Any, Any, Any, Any], Any]
 """Torque regressors (n, 7, 70) of n states q, dq, ddq (n, 7) and gravity vectors (n, 3)."""
 
 
@@ -58,13 +58,13 @@ def batched(model: Model) -> Regressors:
 
 
 def chunked(model: Model) -> Regressors:
-    """Regressors in chunks of a fixed size: compiled once, whatever the number of states."""
+    """Regressors as numpy arrays, in chunks of a fixed size: compiled once, whatever the number of states."""
 
-    def evaluate(*states: Array) -> Array:
+    def evaluate(*states: np.ndarray) -> np.ndarray:
         n = len(states[0])
-        padded = [np.resize(np.asarray(x), (-(-n // CHUNK) * CHUNK, x.shape[1])) for x in states]
+        padded = [np.resize(x, (-(-n // CHUNK) * CHUNK, x.shape[1])) for x in states]
         parts = [_chunk(model, *(x[k : k + CHUNK] for x in padded)) for k in range(0, len(padded[0]), CHUNK)]
-        return jnp.concatenate(parts)[:n]
+        return np.concatenate(parts)[:n]
 
     return evaluate
 
@@ -74,27 +74,33 @@ def _chunk(model: Model, q: Array, dq: Array, ddq: Array, g: Array) -> Array:
     return batched(model)(q, dq, ddq, g)
 
 
-def mass_matrix_rows(regressors: Regressors, q: Float[Array, "N 7"]) -> Float[Array, "N 28 70"]:
+# The three below take numpy or (traced) JAX arrays, as `regressors` does.
+
+
+def mass_matrix_rows(regressors: Regressors, q: Float[ArrayLike, "N 7"]) -> Float[Any, "N 28 70"]:
     """Rows of the upper triangle of M, row by row: column j is the torque for a unit acceleration of joint j."""
     n = len(q)
-    unit = jnp.tile(jnp.eye(7, dtype=q.dtype), (n, 1))
-    rest = jnp.zeros_like(unit)
-    columns = regressors(jnp.repeat(q, 7, axis=0), rest, unit, rest[:, :3]).reshape(n, 7, 7, 70)
+    unit = np.tile(np.eye(7), (n, 1))
+    rest = np.zeros_like(unit)
+    columns = regressors(q.repeat(7, axis=0), rest, unit, rest[:, :3]).reshape(n, 7, 7, 70)
     return columns[:, UPPER[1], UPPER[0]]
 
 
 def gravity_rows(
-    regressors: Regressors, q: Float[Array, "N 7"], vectors: Float[Array, "N G 3"]
-) -> Float[Array, "N k 70"]:
+    regressors: Regressors, q: Float[ArrayLike, "N 7"], vectors: Float[ArrayLike, "N G 3"]
+) -> Float[Any, "N k 70"]:
     """Rows of the gravity torques, 7 for each vector."""
     n, g, _ = vectors.shape
-    rest = jnp.zeros((n * g, 7), q.dtype)
-    return regressors(jnp.repeat(q, g, axis=0), rest, rest, vectors.reshape(-1, 3)).reshape(n, 7 * g, 70)
+    rest = np.zeros((n * g, 7))
+    return regressors(q.repeat(g, axis=0), rest, rest, vectors.reshape(-1, 3)).reshape(n, 7 * g, 70)
 
 
-def coriolis_rows(regressors: Regressors, q: Float[Array, "N 7"], dq: Float[Array, "N 7"]) -> Float[Array, "N 7 70"]:
+def coriolis_rows(
+    regressors: Regressors, q: Float[ArrayLike, "N 7"], dq: Float[ArrayLike, "N 7"]
+) -> Float[Any, "N 7 70"]:
     """Rows of the Coriolis torques."""
-    return regressors(q, dq, jnp.zeros_like(q), jnp.zeros_like(q[:, :3]))
+    rest = np.zeros(q.shape)
+    return regressors(q, dq, rest, rest[:, :3])
 
 
 def available(data: Dataset) -> tuple[str, ...]:
@@ -118,32 +124,31 @@ def build_rows(
 
 
 def _quantity_rows(model: Model, data: Dataset, name: str) -> Rows:
-    q, regressors = jnp.asarray(data.q), chunked(model)
+    regressors = chunked(model)
     if name == "mass":
-        return Rows(mass_matrix_rows(regressors, q), jnp.asarray(data.mass[:, *UPPER]))
+        return Rows(mass_matrix_rows(regressors, data.q), data.mass[:, *UPPER])
     if name == "gravity":
-        matrix = gravity_rows(regressors, q, jnp.asarray(data.gravity_vectors))
-        return Rows(matrix, jnp.asarray(data.gravity.reshape(len(data), -1)))
-    if data.dq is None:
+        return Rows(gravity_rows(regressors, data.q, data.gravity_vectors), data.gravity.reshape(len(data), -1))
+    if data.dq is None or data.coriolis is None:
         raise DatasetError("the dataset has no Coriolis torques")
-    return Rows(coriolis_rows(regressors, q, jnp.asarray(data.dq)), jnp.asarray(data.coriolis))
+    return Rows(coriolis_rows(regressors, data.q, data.dq), data.coriolis)
 
 
-def stack(rows: Mapping[str, Rows]) -> tuple[Float[Array, "n 70"], Float[Array, "n"]]:
+def stack(rows: Mapping[str, Rows]) -> tuple[Float[np.ndarray, "n 70"], Float[np.ndarray, "n"]]:
     """A and y of several quantities together."""
-    matrix = jnp.concatenate([part.matrix.reshape(-1, part.matrix.shape[-1]) for part in rows.values()])
-    return matrix, jnp.concatenate([part.observations.ravel() for part in rows.values()])
+    matrix = np.concatenate([part.matrix.reshape(-1, part.matrix.shape[-1]) for part in rows.values()])
+    return matrix, np.concatenate([part.observations.ravel() for part in rows.values()])
 
 
-def column_scale(A: Float[Array, "n p"]) -> Float[Array, "p"]:
+def column_scale(A: Float[np.ndarray, "n p"]) -> Float[np.ndarray, "p"]:
     """The diagonal of D of a matrix."""
-    norms = jnp.linalg.norm(A, axis=0)
-    return jnp.where(norms > ZERO_COLUMN * jnp.max(jnp.abs(A)), norms, 1.0)
+    norms = np.linalg.norm(A, axis=0)
+    return np.where(norms > ZERO_COLUMN * np.abs(A).max(), norms, 1.0)
 
 
 def recipe_scale(model: Model) -> Float[np.ndarray, "70"]:
     """D of the 208 configurations, M and gravity along three axes; depends on the arm's placements and limits only."""
-    q = jnp.asarray(sampling.recipe(model.limits)[0])
-    vectors = jnp.tile(jnp.asarray(sampling.GRAVITY), (len(q), 1, 1))
+    q = sampling.recipe(model.limits)[0]
+    vectors = np.tile(sampling.GRAVITY, (len(q), 1, 1))
     parts = (mass_matrix_rows(chunked(model), q), gravity_rows(chunked(model), q, vectors))
-    return np.asarray(column_scale(jnp.concatenate([part.reshape(-1, 70) for part in parts])))
+    return column_scale(np.concatenate([part.reshape(-1, 70) for part in parts]))

@@ -1,7 +1,8 @@
 """The physical twin: the nearest set of bodies to an identified set, for simulation.
 
     minimise    |R (theta - theta_fit)|^2 / (tau_ref / 1000)^2 / 2  +  regulariser |D (theta - theta_0)|^2 / 2
-    subject to  J_i(theta) >= 1e-6 (i = 1 ... 7),     m_i >= 0.1 kg,     sum_i m_i <= 16 kg
+    subject to  J_i(theta) >= 1e-6 (i = 1 ... 7),     m_i >= 0.1 kg,     sum_i m_i <= 16 kg,
+                tr I_i / 2 <= m_i (0.3 m)^2
 
 R is the QR factor of the torque regressor at random states, so |R (theta - theta_fit)| is the torque error there, here
 in per mille of the torque |tau_ref|. The small second term holds what no torque shows near the prior and makes the
@@ -24,7 +25,11 @@ EIGENVALUE = 1e-6
 """Every pseudo-inertia keeps at least this smallest eigenvalue (with the solver's margin it is a little more)."""
 TOTAL_MASS, LINK_MASS = 16.0, 0.1
 """Most mass of links 1-7 together, and least mass of each, kg."""
-REGULARISER = 1e-6
+REACH = 0.3
+"""Largest radius of gyration of a link about its joint frame's origin (the longest link of an FER is 0.4 m), m."""
+_MASS = np.eye(10)[0]
+_HALF_TRACE = np.array([0, 0, 0, 0, 1, 0, 1, 0, 0, 1]) / 2
+REGULARISER = 1e-5
 DESIGN_STATES, DESIGN_SEED = 2000, 20190731
 TEST_STATES, TEST_SEED = 500, 20260905
 GAP = 1e-6
@@ -72,8 +77,8 @@ class Twin:
 def physical_twin(fit: LibraryFit, gap: float = GAP) -> Twin:
     """The nearest physically consistent parameters to a fit, by the problem above."""
     problem = _problem(fit)
-    # Seven equal bodies of 2 kg with a wide margin are inside every constraint.
-    body = np.array([2.0, 0, 0, 0, 0.1, 0, 0.1, 0, 0, 0.1])
+    # Seven equal balls of 2 kg, radius of gyration 0.2 m, are inside every constraint.
+    body = np.array([2.0, 0, 0, 0, 0.05, 0, 0.05, 0, 0, 0.05])
     start = jnp.asarray(np.tile(body, 7) * fit.scale)
     found = barrier.solve(problem, start, gap)
     phi = (np.asarray(found.z) / fit.scale).reshape(7, 10)
@@ -107,32 +112,30 @@ def torque_error(
 
 def _regressors(model: Model, states: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Regressors of tau (n, 7, 70), M (n, 28, 70) and upright gravity (n, 7, 70) at random states."""
-    q, dq, ddq = (jnp.asarray(x) for x in sampling.random_states(model.limits, states, seed))
-    down = jnp.tile(jnp.array([0.0, 0.0, -9.81]), (states, 1))
+    q, dq, ddq = sampling.random_states(model.limits, states, seed)
+    down = np.tile([0.0, 0.0, -9.81], (states, 1))
     evaluate = regression.chunked(model)
-    Y = evaluate(q, dq, ddq, down)
-    M = regression.mass_matrix_rows(evaluate, q)
-    return np.asarray(Y), np.asarray(M), np.asarray(regression.gravity_rows(evaluate, q, down[:, None]))
+    gravity = regression.gravity_rows(evaluate, q, down[:, None])
+    return evaluate(q, dq, ddq, down), regression.mass_matrix_rows(evaluate, q), gravity
 
 
 def _problem(fit: LibraryFit) -> barrier.Problem:
     """In the scaled variable z = D theta."""
     q, dq, ddq = sampling.random_states(fit.model.limits, DESIGN_STATES, DESIGN_SEED)
     down = np.tile([0.0, 0.0, -9.81], (DESIGN_STATES, 1))
-    Y = np.asarray(regression.chunked(fit.model)(q, dq, ddq, down)).reshape(-1, 70)
+    Y = regression.chunked(fit.model)(q, dq, ddq, down).reshape(-1, 70)
     R = np.linalg.qr(Y, mode="r") / (1e-3 * np.linalg.norm(Y @ fit.theta))
     hold = np.sqrt(REGULARISER) * np.eye(70)
     W = np.concatenate([R / fit.scale, hold])
     b = np.concatenate([R @ fit.theta, hold @ (fit.scale * fit.prior.ravel())])
-    masses = np.zeros((7, 70))
-    masses[np.arange(7), 10 * np.arange(7)] = 1
-    A = np.concatenate([masses, -masses.sum(axis=0, keepdims=True)]) / fit.scale
+    masses, moments = np.kron(np.eye(7), _MASS), np.kron(np.eye(7), _HALF_TRACE)
+    A = np.concatenate([masses, -masses.sum(axis=0, keepdims=True), REACH**2 * masses - moments]) / fit.scale
     return barrier.Problem(
         jnp.zeros(70),
         jnp.asarray(W),
         jnp.asarray(b),
         jnp.tile(-EIGENVALUE * jnp.eye(4), (7, 1, 1)),
         jnp.asarray(derivative_blocks(np.diag(1 / fit.scale))),
-        jnp.append(-LINK_MASS * jnp.ones(7), TOTAL_MASS),
+        jnp.concatenate([-LINK_MASS * jnp.ones(7), jnp.array([TOTAL_MASS]), jnp.zeros(7)]),
         jnp.asarray(A),
     )
