@@ -79,7 +79,9 @@ class Dataset:
 
     @property
     def unloaded(self) -> "Dataset":
-        """The rows without payload."""
+        """The rows without payload. DatasetError if there are none: they are what a fit starts from."""
+        if self.m_total.all():
+            raise DatasetError("every row carries a payload; the fit needs rows without")
         return self.select(self.m_total == 0)
 
     @property
@@ -146,7 +148,10 @@ def read(path: str | Path) -> Dataset:
 
 def default_dataset() -> Dataset:
     """The dataset of the package, 170 rows: see its `about`."""
-    with files(__package__).joinpath("data/fer.npz").open("rb") as file, np.load(file, allow_pickle=False) as archive:
+    with (
+        files("identification").joinpath("data/fer.npz").open("rb") as file,
+        np.load(file, allow_pickle=False) as archive,
+    ):
         return from_arrays({name: archive[name] for name in archive.files})
 
 
@@ -214,7 +219,7 @@ def _check(data: Dataset) -> None:
     for name, value in data.arrays.items():
         if len(value) != len(data):
             raise DatasetError(f"{name} has {len(value)} rows, q has {len(data)}")
-        _refuse(~np.isfinite(value).reshape(len(value), -1).all(axis=1), f"{name} is not finite")
+        _refuse(np.any(~np.isfinite(value).reshape(len(value), -1), axis=1), f"{name} is not finite")
     _refuse(np.abs(data.q).max(axis=1) > 2 * np.pi, "q is beyond 2 pi (degrees?)")
     _refuse(_asymmetric(data.mass), "mass is not symmetric")
     _refuse(data.m_total < 0, "m_total is negative")

@@ -9,7 +9,7 @@ Three ways to the same x:
     float32   R and its decomposition in single precision, then steps  x += P V S^-2 V^T A^T (b - A x)
               with A^T (b - A x) and P in double precision; each step gains about six digits
 
-P = B B^T projects onto the row space, B the (small) QR factor of A^T U_r: without it a step along the single-precision V
+P = B B^T projects onto the row space (A^T U_r = B R): without it, a step along the single-precision V
 would leave 1e-8 in the null space, where no residual sees it.
 
 The derivative at constant rank (Golub, Pereyra 1973) does not divide by differences of singular values, which vanish:

@@ -86,7 +86,7 @@ class SharedObject:
 
 
 def _argument(x: np.ndarray | float) -> Any:
-    return ctypes.c_double(x) if isinstance(x, float) else x.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+    return x.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) if isinstance(x, np.ndarray) else ctypes.c_double(x)
 
 
 def _vector(x: Any, n: int) -> np.ndarray:

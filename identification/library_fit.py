@@ -19,7 +19,7 @@ from franka_jax import Model, fer
 
 from . import least_squares, regression
 from .base import BaseParameter, Regrouping, base_parameters, null_directions, regroup
-from .dataset import UPPER, Dataset, DatasetError
+from .dataset import UPPER, Dataset
 from .least_squares import Solver
 from .prior import gaz_2019
 from .regression import Rows
@@ -110,8 +110,6 @@ def fit(
     is without payload.
     """
     model = fer() if model is None else model
-    if not (data.m_total == 0).any():
-        raise DatasetError("every row carries a payload; the fit needs rows without")
     rows = regression.build_rows(model, data.unloaded, quantities)
     return fit_rows(rows, model, prior, scale, solver, refinements)
 
@@ -137,7 +135,7 @@ def fit_rows(
         values,
         least_squares.THRESHOLD_FLOAT32 if solver == "float32" else least_squares.THRESHOLD,
         D,
-        np.linalg.qr(A, mode="r"),
+        np.linalg.qr(A)[1],
         residuals(rows, theta),
         len(next(iter(rows.values())).observations),
         solver,

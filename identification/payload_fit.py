@@ -20,7 +20,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, ArrayLike, Float
 
 from franka_jax import Model, Payload
 from franka_jax.dynamics import Placement
@@ -28,6 +28,7 @@ from franka_jax.payload import in_joint_frame, library_term
 
 from . import least_squares, regression
 from .dataset import Dataset, DatasetError
+from .least_squares import Spectrum
 from .library_fit import LibraryFit, Residual
 from .regression import Rows
 
@@ -74,21 +75,9 @@ def fit_payload(
     if not data.m_total.any():
         raise DatasetError("no row carries a payload; m7 and c7z need at least one that does")
     loaded = _loaded_rows(found.model, data.loaded)
-    A, y = regression.stack(rows)
-    Q, corner = np.linalg.qr(A)
-    reduced = Q.T @ y  # the unloaded rows as seventy
-    prior7 = found.prior[6]
-    m7, c7z = (prior7[0], prior7[3] / prior7[0]) if start is None else start
-    x = jnp.concatenate([jnp.asarray(found.theta), jnp.array([m7, c7z])])
-    scale = jnp.concatenate([jnp.asarray(found.scale), jnp.ones(2)])
-    steps = 0
-    while steps < STEPS:
-        steps += 1
-        change, spectrum = _step(found.model.flange, x, loaded, corner, reduced, scale)
-        size = float(jnp.max(jnp.abs(change)))
-        x = x + _shorten(x, change)
-        if size <= CONVERGED * float(jnp.max(jnp.abs(x))) or not np.isfinite(size):
-            break
+    mass, _, _, moment = found.prior[6, :4]
+    x = np.append(found.theta, (mass, moment / mass) if start is None else start)
+    x, spectrum, steps = _iterate(found, rows, loaded, jnp.asarray(x))
     if int(spectrum.rank) != found.rank + 2 or not 0 < float(x[70]) < 100:
         raise DatasetError("the loaded rows do not determine m7 and c7z (configurations or payloads too few?)")
     model = with_parameters(found.model, x)
@@ -103,6 +92,21 @@ def fit_payload(
         _differences(model, loaded, "rigid"),
         model,
     )
+
+
+def _iterate(found: LibraryFit, rows: Mapping[str, Rows], loaded: "_Loaded", x: Array) -> tuple[Array, Spectrum, int]:
+    """Gauss-Newton from x until a step changes nothing more; x, the last spectrum, the number of steps."""
+    A, y = regression.stack(rows)
+    Q, corner = np.linalg.qr(A)
+    reduced = Q.T @ y  # the unloaded rows as seventy
+    scale = np.append(found.scale, [1.0, 1.0])
+    for steps in range(1, STEPS):
+        change, spectrum = _step(found.model.flange, x, loaded, corner, reduced, scale)
+        size = float(jnp.max(jnp.abs(change)))
+        x = x + _shorten(x, change)
+        if size <= CONVERGED * float(jnp.max(jnp.abs(x))) or not np.isfinite(size):
+            return x, spectrum, steps
+    return x, _step(found.model.flange, x, loaded, corner, reduced, scale)[1], STEPS
 
 
 def with_parameters(model: Model, x: Float[Array, "72"]) -> Model:
@@ -125,7 +129,7 @@ def _shorten(x: Array, change: Array) -> Array:
 class _Loaded(NamedTuple):
     """Loaded rows per quantity: matrix (P, k, 70) and observations (P, k); payloads (leading axis P)."""
 
-    rows: dict[str, tuple[Array, Array]]
+    rows: dict[str, tuple[ArrayLike, ArrayLike]]
     payload: Payload
 
 

@@ -11,7 +11,7 @@ derived from it carried, and the one the published identified set was corrected 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float
 
 from franka_jax.dynamics import inertia
 
@@ -36,7 +36,5 @@ def gaz_2019() -> Float[np.ndarray, "7 10"]:
     return np.asarray(jax.vmap(_to_origin)(jnp.asarray(GAZ_2019_CENTERED)))
 
 
-def _to_origin(row: Float[np.ndarray, "10"]):
-    zero = jnp.zeros((), row.dtype)
-    about_center = inertia.tensor(jnp.concatenate([jnp.stack([zero] * 4), row[4:]]))
-    return inertia.from_mass_center(row[0], row[1:4], about_center)
+def _to_origin(row: Float[Array, "10"]) -> Float[Array, "10"]:
+    return inertia.from_mass_center(row[0], row[1:4], inertia.tensor(row))

@@ -19,7 +19,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, Float
 
 from franka_jax import Model
 
@@ -77,7 +77,7 @@ def _chunk(model: Model, q: Array, dq: Array, ddq: Array, g: Array) -> Array:
 # The three below take numpy or (traced) JAX arrays, as `regressors` does.
 
 
-def mass_matrix_rows(regressors: Regressors, q: Float[ArrayLike, "N 7"]) -> Float[Any, "N 28 70"]:
+def mass_matrix_rows(regressors: Regressors, q: Float[Any, "N 7"]) -> Float[Any, "N 28 70"]:
     """Rows of the upper triangle of M, row by row: column j is the torque for a unit acceleration of joint j."""
     n = len(q)
     unit = np.tile(np.eye(7), (n, 1))
@@ -86,18 +86,14 @@ def mass_matrix_rows(regressors: Regressors, q: Float[ArrayLike, "N 7"]) -> Floa
     return columns[:, UPPER[1], UPPER[0]]
 
 
-def gravity_rows(
-    regressors: Regressors, q: Float[ArrayLike, "N 7"], vectors: Float[ArrayLike, "N G 3"]
-) -> Float[Any, "N k 70"]:
+def gravity_rows(regressors: Regressors, q: Float[Any, "N 7"], vectors: Float[Any, "N G 3"]) -> Float[Any, "N k 70"]:
     """Rows of the gravity torques, 7 for each vector."""
     n, g, _ = vectors.shape
     rest = np.zeros((n * g, 7))
     return regressors(q.repeat(g, axis=0), rest, rest, vectors.reshape(-1, 3)).reshape(n, 7 * g, 70)
 
 
-def coriolis_rows(
-    regressors: Regressors, q: Float[ArrayLike, "N 7"], dq: Float[ArrayLike, "N 7"]
-) -> Float[Any, "N 7 70"]:
+def coriolis_rows(regressors: Regressors, q: Float[Any, "N 7"], dq: Float[Any, "N 7"]) -> Float[Any, "N 7 70"]:
     """Rows of the Coriolis torques."""
     rest = np.zeros(q.shape)
     return regressors(q, dq, rest, rest[:, :3])

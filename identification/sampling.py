@@ -28,6 +28,10 @@ GRAVITY = 9.81 * np.array([[1.0, 0, 0], [0, 1.0, 0], [0, 0, -1.0]])
 """Gravity vectors, m/s^2, base axes: along three axes, so that link 1's first moments are seen."""
 
 
+States = tuple[Float[np.ndarray, "n 7"], Float[np.ndarray, "n 7"], Float[np.ndarray, "n 7"]]
+"""q rad, dq rad/s, ddq rad/s^2."""
+
+
 class Backend(Protocol):
     """What can be asked: `franka_jax.Model` and `library.SharedObject` both can."""
 
@@ -64,7 +68,7 @@ def recipe(limits: Limits, seed: int = SEED) -> tuple[Float[np.ndarray, "208 7"]
     return np.concatenate([fixed, corners, q]), np.concatenate([np.zeros((2, 7)), np.where(upper, 0.5, -0.5), dq])
 
 
-def random_states(limits: Limits, count: int, seed: int, acceleration: float = 5.0) -> tuple[np.ndarray, ...]:
+def random_states(limits: Limits, count: int, seed: int, acceleration: float = 5.0) -> States:
     """(count, 7) each: q uniform in the limits, |dq| up to the limits, |ddq| up to `acceleration` rad/s^2."""
     rng = np.random.default_rng(seed)
     q = rng.uniform(limits.lower, limits.upper, (count, 7))

@@ -124,7 +124,7 @@ def _problem(fit: LibraryFit) -> barrier.Problem:
     q, dq, ddq = sampling.random_states(fit.model.limits, DESIGN_STATES, DESIGN_SEED)
     down = np.tile([0.0, 0.0, -9.81], (DESIGN_STATES, 1))
     Y = regression.chunked(fit.model)(q, dq, ddq, down).reshape(-1, 70)
-    R = np.linalg.qr(Y, mode="r") / (1e-3 * np.linalg.norm(Y @ fit.theta))
+    R = np.linalg.qr(Y)[1] / (1e-3 * np.linalg.norm(Y @ fit.theta))
     hold = np.sqrt(REGULARISER) * np.eye(70)
     W = np.concatenate([R / fit.scale, hold])
     b = np.concatenate([R @ fit.theta, hold @ (fit.scale * fit.prior.ravel())])

@@ -86,6 +86,22 @@ def library_samples() -> Dataset:
     return from_arrays({key: np.array([row[key] for row in rows]) for key in rows[0]})
 
 
+@cache
+def library_velocities() -> np.ndarray:
+    """dq of the four genuine answers."""
+    dq = library_samples().dq
+    assert dq is not None
+    return dq
+
+
+@cache
+def library_coriolis() -> np.ndarray:
+    """Coriolis torques of the four genuine answers."""
+    coriolis = library_samples().coriolis
+    assert coriolis is not None
+    return coriolis
+
+
 def small_file_arrays() -> dict[str, np.ndarray]:
     """Five rows under the file keys, for tests that break them."""
     data = reference_dataset().select(np.arange(5))

@@ -78,7 +78,7 @@ def test_inertials_of_another_description_are_replaced(tmp_path):
 
 def _save(folder, **changes):
     arrays = {name: value.copy() for name, value in reference_dataset().select(np.arange(6)).arrays.items()}
-    np.savez(folder / "bad.npz", **(arrays | changes))
+    np.savez(folder / "bad.npz", allow_pickle=False, **(arrays | changes))
 
 
 BAD = {

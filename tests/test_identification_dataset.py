@@ -7,7 +7,7 @@ import pytest
 
 from identification import DatasetError, dataset, default_dataset, sampling
 
-from .identification_setup import library_samples, limits, reference_dataset, small_file_arrays
+from .identification_setup import library_samples, library_velocities, limits, reference_dataset, small_file_arrays
 
 
 def test_package_dataset_is_the_reference_data():
@@ -118,7 +118,7 @@ def test_recipe_holds_the_published_samples():
     q, dq = sampling.recipe(limits())
     assert q.shape == dq.shape == (208, 7)
     np.testing.assert_array_equal(q[[0, 2]], library_samples().q[:2])
-    np.testing.assert_array_equal(dq[[0, 2]], library_samples().dq[:2])
+    np.testing.assert_array_equal(dq[[0, 2]], library_velocities()[:2])
     assert (q[8:] >= limits().lower).all()
     assert (q[8:] <= limits().upper).all()
     assert (np.abs(dq[8:]) <= limits().velocity).all()

@@ -1,17 +1,26 @@
 """A robot's own library as the source: a stand-in compiled from C with the published parameters."""
 
+import dataclasses
 import shutil
 import subprocess
 
 import numpy as np
 import pytest
 
-from franka_jax import Payload, fer, fr3, urdf
+from franka_jax import Model, Payload, fer, urdf
 from identification import LibraryError, SharedObject, fit, sampling
 from identification.__main__ import main
 from identification.dataset import read
 
-from .identification_setup import REFERENCE_URDF, library_samples, limits, published_model, published_phi
+from .identification_setup import (
+    REFERENCE_URDF,
+    library_coriolis,
+    library_samples,
+    library_velocities,
+    limits,
+    published_model,
+    published_phi,
+)
 from .reference import ROOT
 
 COMPILER = shutil.which("cc") or shutil.which("gcc")
@@ -52,9 +61,9 @@ def test_calls_reach_the_library(path, row):
     """Argument order and column-major results, against the genuine answers (with and without payload)."""
     library, samples = SharedObject(path, execute=True), library_samples()
     payload = Payload(samples.m_total[row], samples.F_x_Ctotal[row], samples.I_total[row])
-    q, dq = samples.q[row], samples.dq[row]
+    q, dq = samples.q[row], library_velocities()[row]
     np.testing.assert_allclose(library.mass(q, payload), samples.mass[row], rtol=0, atol=1e-12)
-    np.testing.assert_allclose(library.coriolis(q, dq, payload), samples.coriolis[row], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(library.coriolis(q, dq, payload), library_coriolis()[row], rtol=0, atol=1e-12)
     for vector, torque in zip(samples.gravity_vectors[row], samples.gravity[row], strict=True):
         np.testing.assert_allclose(library.gravity(q, payload, vector), torque, rtol=0, atol=1e-12)
     np.testing.assert_allclose(library.pose("flange", q), fer().pose("flange", q), rtol=0, atol=1e-14)
@@ -81,8 +90,8 @@ def test_what_is_no_library_is_refused(path, tmp_path):
 
 def _taller():
     arm = urdf.read_arm(REFERENCE_URDF)
-    shifted = urdf.Arm(**(vars(arm) | {"translation": arm.translation + [[0, 0, 0.01]] + np.zeros((7, 1))}))
-    return type(fr3()).from_arm(shifted)
+    shifted = dataclasses.replace(arm, translation=arm.translation + 0.01)
+    return Model.from_arm(shifted)
 
 
 def test_sample_command_and_fit(path, tmp_path, capsys):

@@ -6,7 +6,14 @@ import pytest
 from franka_jax import Model, Payload, fer, urdf
 from identification import DatasetError, default_dataset, fit_payload, library_fit, regression, sampling
 
-from .identification_setup import REFERENCE_URDF, identification, library_samples, limits
+from .identification_setup import (
+    REFERENCE_URDF,
+    identification,
+    library_coriolis,
+    library_samples,
+    library_velocities,
+    limits,
+)
 
 M7, C7Z = 0.5362215936072519, 0.03119086969164915  # published with the payload law
 
@@ -20,7 +27,8 @@ def unloaded():
 
 @pytest.mark.parametrize("start", [None, (0.3, 0.0), (2.0, 0.1), (0.05, -0.1)])
 def test_parameters_are_recovered_from_two_samples(unloaded, start):
-    found = fit_payload(*unloaded, library_samples(), start=start)
+    base, rows = unloaded
+    found = fit_payload(base, rows, library_samples(), start=start)
     assert found.rank == 47
     assert abs(found.m7 - M7) <= 1e-9
     assert abs(found.c7z - C7Z) <= 1e-9
@@ -34,16 +42,18 @@ def test_loaded_answers_of_the_library(model, row):
     model = identification().model if model is None else model
     samples = library_samples()
     payload = Payload(samples.m_total[row], samples.F_x_Ctotal[row], samples.I_total[row])
-    q, dq = samples.q[row], samples.dq[row]
+    q, dq = samples.q[row], library_velocities()[row]
     np.testing.assert_allclose(model.mass(q, payload), samples.mass[row], rtol=0, atol=1e-13)
-    np.testing.assert_allclose(model.coriolis(q, dq, payload), samples.coriolis[row], rtol=0, atol=1e-13)
+    np.testing.assert_allclose(model.coriolis(q, dq, payload), library_coriolis()[row], rtol=0, atol=1e-13)
     for vector, torque in zip(samples.gravity_vectors[row], samples.gravity[row], strict=True):
         np.testing.assert_allclose(model.gravity(q, payload, vector), torque, rtol=0, atol=1e-13)
 
 
 def test_rigid_rule_misses_the_loaded_answers():
     """The figures of the payload law: 2.96e-3 kg m^2 and 1.06e-3 N m; gravity does not differ."""
-    rigid = identification().payload.rigid
+    payload = identification().payload
+    assert payload is not None
+    rigid = payload.rigid
     assert rigid["mass"].max == pytest.approx(2.96e-3, rel=1e-2)
     assert rigid["coriolis"].max == pytest.approx(1.06e-3, rel=1e-2)
     assert rigid["gravity"].max <= 1e-13
@@ -62,8 +72,9 @@ def test_other_parameters_are_found_too():
 
 
 def test_loaded_rows_are_needed(unloaded):
+    base, rows = unloaded
     with pytest.raises(DatasetError, match="no row carries a payload"):
-        fit_payload(*unloaded, library_samples().unloaded)
+        fit_payload(base, rows, library_samples().unloaded)
     with pytest.raises(DatasetError, match="every row carries a payload"):
         library_fit.fit(library_samples().loaded)
     with pytest.raises(DatasetError, match=r"use Dataset\.unloaded"):
