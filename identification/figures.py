@@ -1,5 +1,7 @@
 """Figures of a report: each function draws one on a fresh matplotlib figure and returns it."""
 
+import io
+
 import numpy as np
 from jaxtyping import Float
 from matplotlib.figure import Figure
@@ -111,6 +113,13 @@ def _surface(pose: Float[np.ndarray, "4 4"], J: Float[np.ndarray, "4 4"]) -> Flo
     half = np.sqrt(5 * np.maximum(moments, 0) / m)
     local = np.einsum("ij,jab->iab", axes * half, sphere) + (h / m)[:, None, None]
     return np.einsum("ij,jab->iab", pose[:3, :3], local) + pose[:3, 3, None, None]
+
+
+def png(figure: Figure) -> bytes:
+    """The figure as a PNG image."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=110)
+    return buffer.getvalue()
 
 
 def all_figures(found: Identification) -> dict[str, Figure]:

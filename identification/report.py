@@ -1,6 +1,5 @@
 """A report of an identification: Markdown with tables, and figures beside it."""
 
-import io
 from pathlib import Path
 
 from . import figures
@@ -20,9 +19,7 @@ def report(found: Identification, folder: Path) -> dict[Path, bytes]:
     """Contents of `folder`/report.md and its figures."""
     contents = {folder / "report.md": markdown(found).encode()}
     for name, figure in figures.all_figures(found).items():
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format="png", dpi=110)
-        contents[folder / f"{name}.png"] = buffer.getvalue()
+        contents[folder / f"{name}.png"] = figures.png(figure)
     return contents
 
 
