@@ -25,6 +25,7 @@ def _add_fer(commands) -> None:
     command.add_argument("--physical", action="store_true", help="write the physical twin instead of the exact fit")
     command.add_argument("--urdf", type=Path, metavar="FILE", help="description whose inertials are replaced")
     command.add_argument("--report", type=Path, metavar="FOLDER", help="write a report (Markdown and figures)")
+    command.add_argument("--compare", type=Path, metavar="FILE.urdf", help="print the difference from these parameters")
     command.add_argument("--solver", choices=("svd", "qr", "float32"), default="svd")
     command.add_argument("--quiet", action="store_true", help="no progress")
     _add_library(command)

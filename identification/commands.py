@@ -4,6 +4,8 @@ import argparse
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+
 from franka_jax import Model, Payload, UrdfError, fr3
 from franka_jax import fer as fer_model
 
@@ -30,6 +32,7 @@ def fer(options: argparse.Namespace) -> None:
         _check_suffix(options.out, (".urdf",))
         description = base_urdf() if options.urdf is None else options.urdf.read_bytes()
         model = fer_model() if options.urdf is None else Model.from_urdf(description)
+        other = None if options.compare is None else Model.from_urdf(options.compare)
         data = _data(options, model)
         progress = Progress(STEPS, options.quiet)
         try:
@@ -43,6 +46,9 @@ def fer(options: argparse.Namespace) -> None:
             contents |= report(found, options.report)
         files.write_all(contents)
     print(found.summary())
+    if other is not None:
+        difference = np.abs(found.fit.phi - np.asarray(other.phi)).max()
+        print(f"{options.compare.name}: the seventy parameters differ by at most {difference:.1e}")
     for path in contents:
         print(f"wrote {path}")
 

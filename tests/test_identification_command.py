@@ -1,6 +1,9 @@
 """`python -m identification`: the package's data regenerated, the report, and what bad input does."""
 
+import contextlib
+import io
 import json
+import re
 from importlib.resources import files
 
 import numpy as np
@@ -10,7 +13,7 @@ from franka_jax import fer, urdf
 from identification import dataset, default_dataset, output, report
 from identification.__main__ import main
 
-from .identification_setup import identification, reference_dataset
+from .identification_setup import REFERENCE_URDF, identification, reference_dataset
 
 
 def _package(name: str) -> str:
@@ -18,12 +21,18 @@ def _package(name: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory):
-    """The folder that `fer --out --report` wrote."""
-    folder = tmp_path_factory.mktemp("written")
-    arguments = ["fer", "--out", str(folder / "fer.urdf"), "--report", str(folder / "report"), "--quiet"]
-    assert main(arguments) == 0
-    return folder
+def run(tmp_path_factory):
+    """The folder that `fer --out --report` wrote, and what it printed."""
+    folder, printed = tmp_path_factory.mktemp("written"), io.StringIO()
+    files_to_write = ["--out", str(folder / "fer.urdf"), "--report", str(folder / "report")]
+    with contextlib.redirect_stdout(printed):
+        assert main(["fer", *files_to_write, "--quiet", "--compare", str(REFERENCE_URDF)]) == 0
+    return folder, printed.getvalue()
+
+
+@pytest.fixture(scope="module")
+def written(run):
+    return run[0]
 
 
 def test_command_regenerates_the_package_data(written):
@@ -59,12 +68,14 @@ def test_report_has_its_figures(written):
     assert "library rule" in text
 
 
-def test_summary_says_what_was_found(written, capsys):
-    main(["fer", "--quiet"])
-    text = capsys.readouterr().out
+def test_summary_says_what_was_found(run):
+    text = run[1]
     assert "45 of 70" in text
     assert "best of all exact fits -7.767" in text
     assert "torque error 0.247 %" in text
+    difference = re.search(r"the seventy parameters differ by at most (\S+)", text)
+    assert difference is not None
+    assert float(difference[1]) <= 1e-12
 
 
 def test_inertials_of_another_description_are_replaced(tmp_path):
