@@ -1,0 +1,36 @@
+"""``python -m franka_rt COMMAND``: each command is a module with ``add_arguments(parser)`` and ``run(arguments)``."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+
+from franka_rt.errors import FrankaException
+
+# command -> (module, what it does)
+COMMANDS = {
+    "sim": ("franka_rt.sim.command", "a simulated FER or FR3 on real sockets"),
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run a command; 0, or 1 after one line on standard error."""
+    parser = argparse.ArgumentParser(prog="python -m franka_rt", description="Client and simulator of the FCI.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, (module, text) in COMMANDS.items():
+        command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+        command.set_defaults(run=importlib.import_module(module).run)
+        importlib.import_module(module).add_arguments(command)
+    arguments = parser.parse_args(argv)
+    try:
+        return arguments.run(arguments) or 0
+    except FrankaException as error:
+        print(f"python -m franka_rt {arguments.command}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

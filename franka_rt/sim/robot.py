@@ -1,0 +1,148 @@
+"""SimulatedRobot: the handle on a simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from franka_rt.errors import InvalidArgumentException, NetworkException
+from franka_rt.sim.faults import Faults
+from franka_rt.sim.host import Host, ProcessHost, ThreadHost
+from franka_rt.sim.parameters import PARAMETERS
+from franka_rt.sim.simulation import Configuration
+from franka_rt.state import RobotState
+
+__all__ = ["SimulatedRobot"]
+
+
+class SimulatedRobot:
+    """A simulated FER or FR3 that speaks FCI on real sockets: version 5 for "fer", version 10 for "fr3".
+
+    Args:
+        robot: "fer" or "fr3".
+        host: address to listen on.
+        port: TCP port of the arm; 0 takes any free one, read it back from :attr:`port`. The vendor's clients know
+            1337 only, so give each server its own 127.x address for them.
+        gripper_port: the same for the hand (vendor: 1338); None for an arm without hand.
+        vacuum_gripper_port: the same for a vacuum gripper (vendor: 1339); None, the default, for none.
+        realtime: True: 1 kHz by the clock, in a process of its own. False: lock-step, in a thread of this process: a
+            motion goes on as fast as the client answers and depends on its commands alone.
+        seed: of the random draws of faults.
+        faults: what goes wrong, see :class:`Faults`.
+
+    Raises InvalidArgumentException for an unknown robot, NetworkException if a port cannot be opened. Use it in a
+    ``with`` statement or call :meth:`close`, which is idempotent.
+
+    Example::
+
+        with SimulatedRobot("fr3", port=0, gripper_port=0, realtime=False) as sim:
+            sim.push([0, 0, -10, 0, 0, 0], 0.5)
+    """
+
+    def __init__(
+        self,
+        robot: str,
+        host: str = "127.0.0.1",
+        port: int = 1337,
+        gripper_port: int | None = 1338,
+        vacuum_gripper_port: int | None = None,
+        realtime: bool = True,
+        seed: int = 0,
+        faults: Faults | None = None,
+    ) -> None:
+        if robot not in PARAMETERS:
+            raise InvalidArgumentException(f'franka_rt: there is no robot {robot!r}; it is "fer" or "fr3".')
+        self.robot, self.host, self.dialect = robot, host, PARAMETERS[robot].dialect
+        ports = port, gripper_port, vacuum_gripper_port
+        configuration = Configuration(robot, host, *ports, realtime, seed, faults or Faults())
+        try:
+            self._host: Host | None = (ProcessHost if realtime else ThreadHost)(configuration)
+        except OSError as error:
+            raise NetworkException(f"franka_rt: cannot listen on {host}: {error}.") from error
+        found = iter(self._host.ports)
+        opened = [None if wanted is None else next(found) for wanted in ports]
+        self.port: int = opened[0] or 0
+        self.gripper_port, self.vacuum_gripper_port = opened[1], opened[2]
+
+    # --- what a person or the surroundings could do -------------------------------------------------------------------
+
+    def push(self, wrench: Sequence[float] | np.ndarray, seconds: float) -> None:
+        """Push the end effector with a wrench (6,) in N and Nm, base axes, for some time. Pushes add up."""
+        values = np.asarray(wrench, float)
+        if values.shape != (6,) or not np.isfinite(values).all() or not seconds > 0:
+            raise InvalidArgumentException("franka_rt: a push is six finite numbers and a positive time.")
+        self._operate("push", values.tolist(), float(seconds))
+
+    def press_user_stop(self) -> None:
+        """Press the user stop; a motion is aborted."""
+        self._operate("happen", "USER_STOP")
+
+    def release_user_stop(self) -> None:
+        """Release the user stop; the robot is idle again."""
+        self._operate("happen", "RELEASE")
+
+    def start_guiding(self) -> None:
+        """Press the guiding button: the arm gives way to pushes; a motion is aborted."""
+        self._operate("happen", "GUIDE")
+
+    def stop_guiding(self) -> None:
+        """Release the guiding button."""
+        self._operate("happen", "RELEASE")
+
+    def activate_safety_function(self) -> None:
+        """A safety function becomes active: a motion is preempted (version 5 knows no such answer: aborted)."""
+        self._operate("happen", "SAFETY")
+
+    def place(self, q: Sequence[float] | np.ndarray) -> None:
+        """Put the arm at q (7,) rad, at rest, idle and without errors. For tests: no real arm jumps."""
+        values = np.asarray(q, float)
+        if values.shape != (7,) or not np.isfinite(values).all():
+            raise InvalidArgumentException("franka_rt: q is seven finite numbers.")
+        self._operate("place", values.tolist())
+
+    def hold_object(self, width: float) -> None:
+        """Put an object of this width (m) between the fingers; 0 takes it away."""
+        self._operate("set_object_width", float(width))
+
+    def offer_part(self, present: bool = True) -> None:
+        """Put a part under the vacuum gripper, or take it away."""
+        self._operate("set_part", bool(present))
+
+    def set_faults(self, faults: Faults) -> None:
+        """Faults from now on; ``Faults()`` ends them."""
+        self._operate("set_faults", faults.to_dict())
+
+    # --- looking at it ------------------------------------------------------------------------------------------------
+
+    def state(self) -> RobotState:
+        """The arm's present state, whether or not a client is connected."""
+        return RobotState(self.dialect, bytes.fromhex(self._operate("state")))
+
+    def statistics(self) -> dict[str, Any]:
+        """``ticks``, ``late`` (milliseconds that the machine could not keep), ``sessions``, ``connected``, ``mode``,
+        ``moving``.
+        """
+        return self._operate("statistics")
+
+    def close(self) -> None:
+        """End the simulation; a connected client sees the end of its stream."""
+        host, self._host = self._host, None
+        if host is not None:
+            host.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._host is None else f"{self.host}:{self.port}"
+        return f"SimulatedRobot({self.robot!r}, {self.dialect.label}, {state})"
+
+    def _operate(self, name: str, *arguments: Any) -> Any:
+        if self._host is None:
+            raise InvalidArgumentException("franka_rt: the simulated robot is closed.")
+        return self._host.operate(name, *arguments)
