@@ -74,7 +74,7 @@ def is_flat_transform(pose: Sequence[float]) -> bool:
         return False
     columns = (a * a + b * b + c * c, d * d + e * e + f * f, g * g + h * h + i * i)
     rows = (a * a + d * d + g * g, b * b + e * e + h * h, c * c + f * f + i * i)
-    return all([abs(math.sqrt(square) - 1.0) <= _ORTHONORMAL for square in (*columns, *rows)])
+    return all(abs(math.sqrt(square) - 1.0) <= _ORTHONORMAL for square in (*columns, *rows))
 
 
 def transform(name: str, value: Any) -> np.ndarray:

@@ -65,14 +65,18 @@ def limit_torques(tau: Floats, tau_last: Floats, limits: RateLimits) -> list[flo
     return limited
 
 
-def _scalar(v: float, last: float, a_last: float, jerk: float, acceleration: float, upper: float, lower: float) -> float:
+def _scalar(
+    v: float, last: float, a_last: float, jerk: float, acceleration: float, upper: float, lower: float
+) -> float:
     """A velocity within limits of velocity, acceleration and jerk."""
     j = ((v - last) / T - a_last) / T
     a = a_last + (jerk if j > jerk else -jerk if j < -jerk else j) * T
     ratio = jerk / acceleration
-    highest = min(ratio * (upper - last), acceleration)
-    lowest = max(ratio * (lower - last), -acceleration)
-    return last + max(min(a, highest), lowest) * T
+    highest, lowest = ratio * (upper - last), ratio * (lower - last)
+    highest = acceleration if acceleration < highest else highest
+    lowest = -acceleration if lowest < -acceleration else lowest
+    a = highest if highest < a else a
+    return last + (lowest if a < lowest else a) * T
 
 
 def limit_joint_velocities(

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from franka_rt import checks, realtime
 from franka_rt.answers import check_answer
 from franka_rt.commands import MotionCommand, Torques
+from franka_rt.control import RobotControl
 from franka_rt.dialect import ArmDialect, CommandName, ControllerMode, GeneratorMode, Status
 from franka_rt.errors import FrankaException, InvalidOperationException, ModelException
 from franka_rt.events import Answer
@@ -45,7 +46,7 @@ _TIMEOUT = 10.0
 _BUSY = "libfranka robot: Cannot perform this operation while another control or read operation is running."
 
 
-class Robot(RobotSettings):
+class Robot(RobotSettings, RobotControl):
     """Connects to an arm.
 
     Args:
@@ -261,6 +262,12 @@ class Robot(RobotSettings):
         return self.velocity_envelope.upper(position) if upper else self.velocity_envelope.lower(position)
 
     # -- motions -------------------------------------------------------------------------------------------------
+
+    def _motion_control(self) -> MotionControl:
+        return self._motion
+
+    def _joint_velocity_envelope(self) -> VelocityEnvelope:
+        return self.velocity_envelope
 
     def start_motion(
         self,

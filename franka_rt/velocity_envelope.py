@@ -47,10 +47,11 @@ class VelocityEnvelope:
         """Largest and smallest velocities (7,) at q (7,), rad/s, as plain floats for a running loop."""
         upper, lower = [], []
         for (v, o, d, highest, lowest), x in zip(self._joints, q, strict=True):
-            reach = math.sqrt(max(0.0, 2.0 * d * (highest - x)))
-            upper.append(min(v, max(0.0, -o + reach)) - _TOLERANCE)
-            reach = math.sqrt(max(0.0, 2.0 * d * (x - lowest)))
-            lower.append(max(-v, min(0.0, o - reach)) + _TOLERANCE)
+            up, down = highest - x, x - lowest
+            up = math.sqrt(2.0 * d * up) - o if up > 0.0 else 0.0
+            down = math.sqrt(2.0 * d * down) - o if down > 0.0 else 0.0
+            upper.append((v if up > v else up if up > 0.0 else 0.0) - _TOLERANCE)
+            lower.append(_TOLERANCE - (v if down > v else down if down > 0.0 else 0.0))
         return upper, lower
 
     def upper(self, q: np.ndarray) -> np.ndarray:

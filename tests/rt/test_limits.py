@@ -120,6 +120,12 @@ def bounds(arm):
     return upper, [-u for u in upper]
 
 
+# fmt: off
+TWIST_V10 = [0.0936405239481039, -0.194347132398315, 0.0432872197229986,
+             0.289373621020765, 0.00562573004783006, -0.392499026602893]
+TWIST_V5 = [0.0948140904080538, -0.195390302584937, 0.0445259843196123,
+            0.292372972442226, 0.00403783811882163, -0.394616215841571]
+# fmt: on
 KNOWN = {
     "torques": (
         lambda arm: limits.limit_torques(TAU, TAU_LAST, arm.limits),
@@ -138,10 +144,8 @@ KNOWN = {
     ),
     "twist": (
         lambda arm: limits.limit_twist(TWIST, TWIST_LAST, DTWIST_LAST, arm.limits),
-        [0.0936405239481039, -0.194347132398315, 0.0432872197229986, 0.289373621020765, 0.00562573004783006]
-        + [-0.392499026602893],
-        [0.0948140904080538, -0.195390302584937, 0.0445259843196123, 0.292372972442226, 0.00403783811882163]
-        + [-0.394616215841571],
+        TWIST_V10,
+        TWIST_V5,
     ),
     "pose": (
         lambda arm: limits.limit_pose(POSE, POSE_LAST, TWIST_LAST, DTWIST_LAST, arm.limits)[12:15],
@@ -244,9 +248,7 @@ def test_limiters_refuse_what_is_not_finite(arm, bad):
         ),
         "commanded_position is infinite or NaN.": lambda: limits.limit_elbow(bad, 0.0, 0.0, 0.0, arm.limits),
         "O_dP_EE_c is infinite or NaN.": lambda: limits.limit_twist(six, TWIST_LAST, DTWIST_LAST, arm.limits),
-        "O_T_EE_c is infinite or NaN.": lambda: limits.limit_pose(
-            pose, POSE_LAST, TWIST_LAST, DTWIST_LAST, arm.limits
-        ),
+        "O_T_EE_c is infinite or NaN.": lambda: limits.limit_pose(pose, POSE_LAST, TWIST_LAST, DTWIST_LAST, arm.limits),
     }
     for text, call in calls.items():
         with raises(InvalidArgumentException, text):
@@ -351,4 +353,3 @@ def test_slerp_takes_the_shorter_arc():
     p, q = (1.0, 0.0, 0.0, 0.0), (-math.cos(0.5), -math.sin(0.5), 0.0, 0.0)
     np.testing.assert_allclose(rotations.slerp(p, q, 0.25), [math.cos(0.125), math.sin(0.125), 0, 0], atol=1e-15)
     assert rotations.slerp(p, p, 0.25) == p
-
