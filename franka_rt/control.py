@@ -6,7 +6,6 @@ limiter on for version 5 and off for version 10 (``robot.dialect.limit_rate``). 
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from franka_rt.control_loop import Callback, ControlLoop, Stage
 from franka_rt.dialect import ArmDialect, ControllerMode, GeneratorMode
 from franka_rt.errors import InvalidArgumentException, InvalidOperationException
 from franka_rt.loop_statistics import LoopStatistics
-from franka_rt.motion import MotionControl
+from franka_rt.manual_motions import ManualMotions
 from franka_rt.velocity_envelope import VelocityEnvelope
 
 __all__ = ["RobotControl"]
@@ -43,7 +42,7 @@ def _stand_still(state: Any, dt: float) -> JointVelocities:
     return _STILL
 
 
-class RobotControl:
+class RobotControl(ManualMotions):
     """The part of :class:`franka_rt.Robot` that moves the arm.
 
     All callbacks are called as ``callback(state, dt)`` once per received state: a
@@ -66,12 +65,6 @@ class RobotControl:
     @property
     def dialect(self) -> ArmDialect:
         """The negotiated protocol version as data."""
-        raise NotImplementedError
-
-    def _motion_control(self) -> MotionControl:
-        raise NotImplementedError
-
-    def _exclusive(self) -> contextlib.AbstractContextManager[None]:
         raise NotImplementedError
 
     def _joint_velocity_envelope(self) -> VelocityEnvelope:
@@ -192,7 +185,7 @@ class RobotControl:
         motion_stage = None if callback is None else Stage(kind, callback, conditioner)
         torque_stage = None if torque_callback is None else Stage(Torques, torque_callback, conditioner)
         with self._exclusive():
-            loop = ControlLoop(self._motion_control(), generator, controller, motion_stage, torque_stage)
+            loop = ControlLoop(self._motion, generator, controller, motion_stage, torque_stage)
             self.loop_statistics = loop.statistics
             loop.run()
 
@@ -259,11 +252,10 @@ class RobotControl:
         controller: ControllerMode,
         maximum_velocities: ArrayLike | None = None,
     ) -> ActiveControl:
-        exclusive = self._exclusive()
-        exclusive.__enter__()
+        self._acquire()
         try:
-            self._motion_control().start(generator, controller, maximum_velocities)
-            return ActiveControl(self._motion_control(), kind, controller, lambda: exclusive.__exit__(None, None, None))
+            self._motion.start(generator, controller, maximum_velocities)
+            return ActiveControl(self._motion, kind, controller, self._busy.release)
         except BaseException:
-            exclusive.__exit__(None, None, None)
+            self._busy.release()
             raise

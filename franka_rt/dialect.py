@@ -11,13 +11,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum, IntEnum
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from franka_rt.errors import InvalidArgumentException, InvalidOperationException, ProtocolException
+from franka_rt.names import CommandName, ControllerMode, GeneratorMode, RobotMode, Status
 from franka_rt.versions import FciVersion
 
 __all__ = [
@@ -32,90 +32,6 @@ __all__ = [
     "Status",
     "arm_dialect",
 ]
-
-
-class CommandName(Enum):
-    """Commands of arm and grippers; the value is the display name that messages use."""
-
-    CONNECT = "Connect"
-    MOVE = "Move"
-    STOP_MOVE = "Stop Move"
-    GET_CARTESIAN_LIMIT = "Get Cartesian Limit"
-    SET_COLLISION_BEHAVIOR = "Set Collision Behavior"
-    SET_JOINT_IMPEDANCE = "Set Joint Impedance"
-    SET_CARTESIAN_IMPEDANCE = "Set Cartesian Impedance"
-    SET_GUIDING_MODE = "Set Guiding Mode"
-    SET_EE_TO_K = "Set EE to K"
-    SET_NE_TO_EE = "Set NE to EE"
-    SET_LOAD = "Set Load"
-    SET_FILTERS = "Set Filters"
-    AUTOMATIC_ERROR_RECOVERY = "Automatic Error Recovery"
-    LOAD_MODEL_LIBRARY = "Load Model Library"
-    GET_ROBOT_MODEL = "Get Robot Model"
-    HOMING = "Homing"
-    GRASP = "Grasp"
-    STOP = "Stop"
-    VACUUM = "Vacuum"
-    DROP_OFF = "Drop Off"
-
-    def command(self, version: FciVersion) -> int | None:
-        """Wire id of this arm command in a protocol version, or None if that version lacks it."""
-        spec = arm_dialect(version).commands.get(self)
-        return None if spec is None else spec.wire_id
-
-
-class Status(Enum):
-    """Answers to commands, over all versions; which byte means what is a table of each version."""
-
-    SUCCESS = "Success"
-    MOTION_STARTED = "MotionStarted"
-    PREEMPTED = "Preempted"
-    PREEMPTED_DUE_TO_SAFETY = "PreemptedDueToActivatedSafetyFunctions"
-    REJECTED_DUE_TO_SAFETY = "CommandRejectedDueToActivatedSafetyFunctions"
-    COMMAND_NOT_POSSIBLE_REJECTED = "CommandNotPossibleRejected"
-    START_AT_SINGULAR_POSE_REJECTED = "StartAtSingularPoseRejected"
-    INVALID_ARGUMENT_REJECTED = "InvalidArgumentRejected"
-    MANUAL_ERROR_RECOVERY_REQUIRED_REJECTED = "ManualErrorRecoveryRequiredRejected"
-    REFLEX_ABORTED = "ReflexAborted"
-    EMERGENCY_ABORTED = "EmergencyAborted"
-    INPUT_ERROR_ABORTED = "InputErrorAborted"
-    ABORTED = "Aborted"
-    INCOMPATIBLE_LIBRARY_VERSION = "IncompatibleLibraryVersion"
-    ERROR = "Error"
-    FAIL = "Fail"
-    UNSUCCESSFUL = "Unsuccessful"
-
-
-class RobotMode(IntEnum):
-    """Mode of the robot as the state reports it."""
-
-    OTHER = 0
-    IDLE = 1
-    MOVE = 2
-    GUIDING = 3
-    REFLEX = 4
-    USER_STOPPED = 5
-    AUTOMATIC_ERROR_RECOVERY = 6
-
-
-class GeneratorMode(IntEnum):
-    """Motion generator mode, in the numbering of the state datagram."""
-
-    IDLE = 0
-    JOINT_POSITION = 1
-    JOINT_VELOCITY = 2
-    CARTESIAN_POSITION = 3
-    CARTESIAN_VELOCITY = 4
-    NONE = 5
-
-
-class ControllerMode(IntEnum):
-    """Controller mode; the state datagram and the Move request agree in its numbers."""
-
-    JOINT_IMPEDANCE = 0
-    CARTESIAN_IMPEDANCE = 1
-    EXTERNAL_CONTROLLER = 2
-    OTHER = 3
 
 
 def pack(dtype: np.dtype, fields: Mapping[str, Any]) -> bytes:
@@ -263,6 +179,7 @@ class ArmDialect(Dialect):
         tcp_timeout: seconds for connecting, sending and receiving.
         limits: the rate limiter's constants.
         incompatible_text: the vendor's sentence for a refused version, with {server} and {library}.
+        nothing_to_finish_text: the vendor's sentence for the end of a motion without a command.
         cutoff_frequency: default low-pass cutoff of commands, Hz.
         udp_timeout: seconds without a state datagram after which the stream counts as broken.
     """
@@ -284,6 +201,7 @@ class ArmDialect(Dialect):
     tcp_timeout: float
     limits: RateLimits
     incompatible_text: str
+    nothing_to_finish_text: str
     cutoff_frequency: float = 100.0
     udp_timeout: float = 1.0
 

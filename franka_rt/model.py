@@ -114,15 +114,13 @@ class Model:
 
     def mass(self, q: Any, payload: Any = None) -> np.ndarray:
         """(7,7) mass matrix, kg m^2."""
-        if isinstance(q, RobotState):
-            return self.backend.mass(q.q, self._payload(q) if payload is None else payload)
-        return self.backend.mass(q, payload)
+        load = self._load_for(q, payload)
+        return self.backend.mass(q.q if isinstance(q, RobotState) else q, load)
 
     def coriolis(self, q: Any, dq: Any = None, payload: Any = None) -> np.ndarray:
         """(7,) Coriolis and centrifugal torques, Nm: ``coriolis(state)`` or ``coriolis(q, dq, payload)``."""
-        if isinstance(q, RobotState):
-            return self.backend.coriolis(q.q, q.dq, self._payload(q) if payload is None else payload)
-        return self.backend.coriolis(q, dq, payload)
+        load = self._load_for(q, payload)
+        return self.backend.coriolis(*((q.q, q.dq) if isinstance(q, RobotState) else (q, dq)), load)
 
     def gravity(self, q: Any, payload: Any = None, gravity_earth: Any = None) -> np.ndarray:
         """(7,) torques that hold the arm against gravity, Nm.
@@ -130,10 +128,10 @@ class Model:
         ``gravity(state)`` uses the state's O_ddP_O as it is, with a warning if that is zero; otherwise
         ``gravity_earth`` (3,) m/s^2 in base axes, (0, 0, -9.81) if not given.
         """
+        load = self._load_for(q, payload)
         if isinstance(q, RobotState):
-            vector = _gravity_of(q) if gravity_earth is None else gravity_earth
-            return self.backend.gravity(q.q, self._payload(q) if payload is None else payload, vector)
-        return self.backend.gravity(q, payload, GRAVITY_EARTH if gravity_earth is None else gravity_earth)
+            return self.backend.gravity(q.q, load, _gravity_of(q) if gravity_earth is None else gravity_earth)
+        return self.backend.gravity(q, load, GRAVITY_EARTH if gravity_earth is None else gravity_earth)
 
     def evaluate(self, state: RobotState, gravity_earth: Any = None, out: Any = None) -> Any:
         """All quantities of the end effector frame at once; one kernel call on the compiled backend.
@@ -166,6 +164,11 @@ class Model:
             known = (key or b"", state.F_T_EE, state.EE_T_K)
             self._tool = known if key else None
         return known[1], known[2]
+
+    def _load_for(self, q: Any, payload: Any) -> Any:
+        """The payload that was given (a state stands for its load), else that of the state, else none."""
+        source = payload if payload is not None else q
+        return self._payload(source) if isinstance(source, RobotState) else payload
 
     def _payload(self, state: RobotState) -> Payload | None:
         """End effector and load of a state as one body; kept as long as their bytes are the same."""

@@ -26,6 +26,7 @@ __all__ = ["MotionControl"]
 ANSWER_TIMEOUT = 10.0  # s, for every answer and every change of modes that a motion waits for
 _CYCLES_PER_POLL = 16  # how often the end of the TCP stream is looked for
 _NOT_FAILING = (Status.SUCCESS, Status.MOTION_STARTED)
+_STARTED_TWICE = "libfranka: Move received unexpected motion started message."
 _STILL_MOVING = "Motion finished commanded, but the robot is still moving!"
 
 
@@ -135,7 +136,7 @@ class MotionControl:
             self._end()
             return
         if motion is None and torques is None:
-            raise ControlException("libfranka robot: No motion generator or control command given!")
+            raise ControlException(self.session.dialect.nothing_to_finish_text)
         self.machine.check_command(motion is not None, torques is not None)
         self.machine.feed(Signal.FINISH)
         deadline = time.monotonic() + ANSWER_TIMEOUT
@@ -211,9 +212,9 @@ class MotionControl:
         status = self._wait_for_move()
         self.machine.feed(Signal.TERMINAL)
         if status in _NOT_FAILING:
-            raise ProtocolException(
-                "Unexpected reply to a Move command", f"The motion broke, the answer: {status.value}."
-            )
+            started_twice = status is Status.MOTION_STARTED and not self.machine.is_still(state.modes)
+            text = _STARTED_TWICE if started_twice else "Unexpected reply to a Move command"
+            raise ProtocolException(text, f"The motion broke, the answer: {status.value}.")
         raise self._failure(status, state)
 
     def _failure(self, status: Status, state: RobotState | None = None, finishing: bool = False) -> ControlException:

@@ -1,4 +1,4 @@
-"""Raw traffic of a session to a file and back: for bug reports, and for tests that replay a robot without one.
+"""Raw traffic of a session to a file and back: for bug reports, and for :mod:`franka_rt.replay`.
 
     with Recorder("session.frec") as recorder, Robot(host, recorder=recorder) as robot:
         ...
@@ -16,20 +16,18 @@ import os
 import struct
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from franka_rt.connection import ArmClientConnection, ServerConnection
 from franka_rt.dialect import ArmDialect, Dialect, arm_dialect
-from franka_rt.errors import InvalidArgumentException, NetworkException, ProtocolException
+from franka_rt.errors import InvalidArgumentException
 from franka_rt.transport import Transport
 
-__all__ = ["Entry", "Kind", "Recorder", "Recording", "ReplayTransport", "replay"]
+__all__ = ["STATES", "TCP", "Entry", "Kind", "Recorder", "Recording"]
 
 _MAGIC = b"FRANKA-RECORDING 1\n"
 _RECORD = struct.Struct("<BQI")
@@ -48,8 +46,8 @@ class Kind(IntEnum):
     """A state that was already waiting when it was read."""
 
 
-_STATES = (Kind.UDP_STATE, Kind.UDP_QUEUED)
-_TCP = (Kind.TCP_REQUEST, Kind.TCP_REPLY)
+STATES = (Kind.UDP_STATE, Kind.UDP_QUEUED)
+TCP = (Kind.TCP_REQUEST, Kind.TCP_REPLY)
 
 
 @dataclass(frozen=True)
@@ -175,7 +173,7 @@ class Recording(Sequence[Entry]):
     @property
     def states(self) -> list[bytes]:
         """All state datagrams."""
-        return [entry.data for entry in self.entries if entry.kind in _STATES]
+        return [entry.data for entry in self.entries if entry.kind in STATES]
 
     def last_session(self) -> Recording:
         """The records of the last connection; after a negotiation that is the accepted one."""
@@ -208,86 +206,3 @@ def _parse(data: bytes) -> tuple[tuple[Entry, ...], bool]:
 def _from_json(line: dict[str, Any]) -> Entry:
     kind = Kind[line["kind"].upper().replace("_FINAL", "")]
     return Entry(kind, float(line.get("time", 0.0)), bytes.fromhex(line["hex"]).ljust(line["size"], b"\0"))
-
-
-def replay(recording: Recording) -> Iterator[tuple[Entry, Any]]:
-    """Every record of the last session with what it means: events of either side, states, command datagrams.
-
-    Records without a meaning of their own (part of a message, an old state) come with None. ProtocolException where
-    the traffic violates the protocol.
-    """
-    dialect = recording.dialect()
-    client, server = ArmClientConnection(dialect), ServerConnection(dialect)
-    for entry in recording.last_session():
-        if entry.kind in _STATES:
-            yield entry, client.receive_datagram(entry.data)
-        elif entry.kind is Kind.UDP_COMMAND:
-            yield entry, server.receive_datagram(entry.data)
-        else:
-            events = _events(client, server, entry)
-            yield from ((entry, event) for event in events or [None])
-
-
-def _events(client: ArmClientConnection, server: ServerConnection, entry: Entry) -> list[Any]:
-    if entry.kind is Kind.TCP_REPLY:
-        client.receive_data(entry.data)
-        return list(client.events())
-    server.receive_data(entry.data)
-    requests: list[Any] = list(server.events())
-    for request in requests:
-        names = request.arguments.dtype.names or ()
-        client.request(request.command, **{name: request.arguments[name] for name in names})
-    return requests
-
-
-class ReplayTransport:
-    """The robot's side of a recorded session, for ``Robot(..., connector=lambda dialect: ReplayTransport(...))``.
-
-    Replies and states come in their recorded order. A request or command that differs from the recorded one is a
-    ProtocolException; the UDP port in Connect is the recorded one.
-    """
-
-    def __init__(self, recording: Recording) -> None:
-        session = list(enumerate(recording.last_session()))
-        self._tcp = deque((i, e) for i, e in session if e.kind in _TCP)
-        self._states = deque((i, e) for i, e in session if e.kind in _STATES)
-        self._commands = deque(e.data for _, e in session if e.kind is Kind.UDP_COMMAND)
-        self.udp_port = int.from_bytes(self._tcp[0][1].data[14:16], "little")
-
-    def send(self, data: bytes) -> None:
-        """Compare with the recorded request."""
-        if not self._tcp or self._tcp[0][1].kind is not Kind.TCP_REQUEST or self._tcp[0][1].data != data:
-            raise ProtocolException("franka_rt: this request was not recorded here.", f"Sent: {data.hex()}")
-        self._tcp.popleft()
-
-    def receive(self, timeout: float) -> bytes | None:
-        """The next reply, if it is its turn."""
-        if not self._tcp or self._tcp[0][1].kind is not Kind.TCP_REPLY or self._states_come_first():
-            return None
-        return self._tcp.popleft()[1].data
-
-    def _states_come_first(self) -> bool:
-        return bool(self._states) and (not self._tcp or self._states[0][0] < self._tcp[0][0])
-
-    def receive_datagram(self) -> bytes:
-        """The next state; NetworkException after the last one."""
-        if not self._states:
-            raise NetworkException("libfranka: UDP receive: Timeout", "The recording has no more states.")
-        return self._states.popleft()[1].data
-
-    def poll_datagram(self) -> bytes | None:
-        """The next state, if it was found waiting when it was recorded and it is its turn."""
-        if not self._states_come_first() or self._states[0][1].kind is not Kind.UDP_QUEUED:
-            return None
-        return self._states.popleft()[1].data
-
-    def send_datagram(self, data: bytes) -> None:
-        """Compare with the recorded command."""
-        if not self._commands or self._commands.popleft() != data:
-            raise ProtocolException("franka_rt: this command was not recorded here.", f"Sent: {data.hex()}")
-
-    def shutdown(self) -> None:
-        """Nothing to do."""
-
-    def close(self) -> None:
-        """Nothing to do."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -18,10 +18,9 @@ from numpy.typing import ArrayLike
 
 from franka_rt import checks, realtime
 from franka_rt.answers import check_answer
-from franka_rt.commands import MotionCommand, Torques
 from franka_rt.control import RobotControl
-from franka_rt.dialect import ArmDialect, CommandName, ControllerMode, GeneratorMode, Status
-from franka_rt.errors import FrankaException, InvalidOperationException, ModelException
+from franka_rt.dialect import ArmDialect, CommandName, Status
+from franka_rt.errors import FrankaException, ModelException
 from franka_rt.events import Answer
 from franka_rt.motion import MotionControl
 from franka_rt.realtime import RealtimeConfig
@@ -43,7 +42,6 @@ _TIMEOUTS = {  # s; these take their time on a real robot
     CommandName.LOAD_MODEL_LIBRARY: 30.0,
 }
 _TIMEOUT = 10.0
-_BUSY = "libfranka robot: Cannot perform this operation while another control or read operation is running."
 
 
 class Robot(RobotSettings, RobotControl):
@@ -85,8 +83,7 @@ class Robot(RobotSettings, RobotControl):
         self.realtime_config = realtime_config or RealtimeConfig.from_environment()
         realtime.prepare(self.realtime_config)
         self.host, self.port = host, port
-        self._busy = threading.Lock()
-        self._owner = 0  # thread that holds it
+        super().__init__()
         self._urdf = ""
         open_sockets = connector or socket_connector(host, port, timeout)
         if recorder is not None:
@@ -165,19 +162,6 @@ class Robot(RobotSettings, RobotControl):
             while callback(state) is not False:
                 self._session.channel.poll()
                 state = self._session.receive_state()
-
-    @contextlib.contextmanager
-    def _exclusive(self) -> Iterator[None]:
-        self._acquire()
-        try:
-            yield
-        finally:
-            self._busy.release()
-
-    def _acquire(self) -> None:
-        if not self._busy.acquire(blocking=False):
-            raise InvalidOperationException(_BUSY, "latest_state() gives a snapshot at any time, from any thread.")
-        self._owner = threading.get_ident()
 
     # -- commands ------------------------------------------------------------------------------------------------
 
@@ -261,61 +245,8 @@ class Robot(RobotSettings, RobotControl):
             return constant.copy() if upper else -constant
         return self.velocity_envelope.upper(position) if upper else self.velocity_envelope.lower(position)
 
-    # -- motions -------------------------------------------------------------------------------------------------
-
-    def _motion_control(self) -> MotionControl:
-        return self._motion
-
     def _joint_velocity_envelope(self) -> VelocityEnvelope:
         return self.velocity_envelope
-
-    def start_motion(
-        self,
-        generator: GeneratorMode,
-        controller: ControllerMode = ControllerMode.JOINT_IMPEDANCE,
-        maximum_velocities: ArrayLike | None = None,
-    ) -> RobotState:
-        """Start a motion by hand and return the first state that shows it; the session is busy until it ends.
-
-        ``GeneratorMode.NONE`` with ``ControllerMode.EXTERNAL_CONTROLLER`` commands torques only (version 10; version
-        5 uses a JOINT_VELOCITY generator that is commanded zero). ``maximum_velocities`` (7,) rad/s makes a joint
-        position motion asynchronous (version 10). The commands of :meth:`update_motion` are sent as they are, without
-        filter and rate limiter.
-        """
-        self._acquire()
-        try:
-            return self._motion.start(generator, controller, maximum_velocities)
-        except BaseException:
-            self._busy.release()
-            raise
-
-    def update_motion(self, motion: MotionCommand | None = None, torques: Torques | None = None) -> RobotState:
-        """Send a command for the last state and return the next one. Any exception ends the motion."""
-        with self._motion_step():
-            return self._motion.update(motion, torques)
-
-    def finish_motion(self, motion: MotionCommand | None = None, torques: Torques | None = None) -> None:
-        """End the motion regularly, with the last command."""
-        with self._motion_step():
-            self._motion.finish(motion, torques)
-        self._busy.release()
-
-    def cancel_motion(self) -> None:
-        """Stop the motion that was started here and wait until the robot shows it."""
-        with self._motion_step():
-            self._motion.cancel()
-        self._busy.release()
-
-    @contextlib.contextmanager
-    def _motion_step(self) -> Iterator[None]:
-        if not self._motion.active:
-            raise InvalidOperationException("franka_rt: no motion was started.", "Call start_motion() first.")
-        try:
-            with self._motion.cancel_on_error():
-                yield
-        except BaseException:
-            self._busy.release()
-            raise
 
 
 def _recorded(recorder: Recorder, connector: Connector) -> Connector:

@@ -122,8 +122,8 @@ class ArmSession:
 
         NetworkException when none comes in time; ProtocolException for a datagram of the wrong size.
         """
-        newest = self.poll_state()
         try:
+            newest = self.poll_state()
             while newest is None:
                 newest = self.connection.receive_datagram(self.transport.receive_datagram())
         except NetworkException:
@@ -145,6 +145,7 @@ class ArmSession:
 
     def fresh_state(self) -> RobotState:
         """A state that was sent after this call began: what is queued is thrown away first."""
+        self.channel.poll()
         self.poll_state()
         return self.receive_state()
 

@@ -5,11 +5,7 @@ A :class:`RobotState` keeps the datagram's bytes and looks at them when asked. A
 are, version 10's single precision is widened once per state, as libfranka does. Arrays are read-only;
 :meth:`RobotState.copy` gives a state with memory of its own and writable arrays.
 
-Derived fields, with [c]x the cross-product matrix (FCI protocol 15.1; about the common centre of mass, flange axes)::
-
-    m_total    = m_ee + m_load                                           (added in the datagram's precision)
-    F_x_Ctotal = (m_ee F_x_Cee + m_load F_x_Cload) / (m_ee + m_load)     (zero without mass)
-    I_total    = (I_ee - m_ee [c_ee]x^2) + (I_load - m_load [c_load]x^2) + m_total [c_total]x^2
+Fields that the wire does not have (m_total, F_x_Ctotal, I_total) are computed as in :mod:`franka_rt.combined_load`.
 
 The other direction, for a server: :class:`franka_rt.state_writer.StateWriter` fills a datagram by the same names.
 """
@@ -21,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from franka_rt import combined_load
 from franka_rt.dialect import ArmDialect, ControllerMode, GeneratorMode, RobotMode, arm_dialect
 from franka_rt.error_flags import Errors
 from franka_rt.errors import ProtocolException
@@ -33,11 +30,6 @@ __all__ = ["Errors", "RobotState"]
 _ROBOT_MODES = {mode.value: mode for mode in RobotMode}
 _GENERATORS = {mode.value: mode for mode in GeneratorMode}
 _CONTROLLERS = {mode.value: mode for mode in ControllerMode}
-
-
-def _cross_squared(c: np.ndarray) -> np.ndarray:
-    """[c]x [c]x = c c^T - |c|^2 1."""
-    return np.outer(c, c) - np.dot(c, c) * np.eye(3)
 
 
 class RobotState:
@@ -186,26 +178,18 @@ class RobotState:
     @property
     def m_total(self) -> float:
         """Mass of end effector and load together, kg."""
-        real = self.layout.dialect.real.type
-        return float(real(self.m_ee) + real(self.m_load))
+        return combined_load.mass(self.m_ee, self.m_load, self.layout.real)
 
     @property
     def F_x_Ctotal(self) -> np.ndarray:
         """(3,) common centre of mass of end effector and load in the flange frame, m."""
-        m_ee, m_load = self.m_ee, self.m_load
-        if not m_ee + m_load > 0.0:
-            return np.zeros(3)
-        return (m_ee * self.F_x_Cee + m_load * self.F_x_Cload) / (m_ee + m_load)
+        return combined_load.centre(self.m_ee, self.F_x_Cee, self.m_load, self.F_x_Cload)
 
     @property
     def I_total(self) -> np.ndarray:
         """(3,3) common inertia about the common centre of mass, flange axes, kg m^2."""
-        total = self.m_total
-        if total == 0.0:
-            return np.zeros((3, 3))
-        parts = ((self.m_ee, self.F_x_Cee, self.I_ee), (self.m_load, self.F_x_Cload, self.I_load))
-        about_flange = sum((I - m * _cross_squared(c) for m, c, I in parts if m != 0.0), np.zeros((3, 3)))
-        return about_flange + total * _cross_squared(self.F_x_Ctotal)
+        parts = (self.m_ee, self.F_x_Cee, self.I_ee), (self.m_load, self.F_x_Cload, self.I_load)
+        return combined_load.inertia(*parts, self.m_total, self.F_x_Ctotal)
 
     @property
     def tool_bytes(self) -> bytes | None:

@@ -56,6 +56,7 @@ class Transport(Protocol):
         ...
 
 
+_LOOPBACK = "127."
 _TIMEVAL = struct.Struct("ll")
 _KEEPALIVE = (("TCP_KEEPIDLE", 1), ("TCP_KEEPCNT", 3), ("TCP_KEEPINTVL", 1))
 
@@ -143,7 +144,7 @@ class SocketTransport:
         self._sender_known = False
         self._udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
-            self._udp.bind((tcp.getsockname()[0], 0))
+            self._udp.bind((tcp.getsockname()[0], 0))  # where the robot sends: this end of the TCP connection
             self._udp.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(udp_timeout))
         except BaseException:
             self._udp.close()
@@ -183,11 +184,15 @@ class SocketTransport:
         deadline = time.monotonic() + self._udp_timeout
         while time.monotonic() < deadline:
             data, sender = self._udp.recvfrom(self._size)
-            if sender[0] == self._peer:
+            if self._is_peer(sender[0]):
                 self._udp.connect(sender)
                 self._sender_known = True
                 return data
         raise BlockingIOError
+
+    def _is_peer(self, address: str) -> bool:
+        """The robot's address; on this machine any local one, because servers here often send from another."""
+        return address == self._peer or (address.startswith(_LOOPBACK) and self._peer.startswith(_LOOPBACK))
 
     def poll_datagram(self) -> bytes | None:
         """See :class:`Transport`."""

@@ -112,4 +112,5 @@ V10 = ArmDialect(
         "version {server} from the table at "
         "https://frankarobotics.github.io/docs/libfranka/docs/compatibility_with_images.html ."
     ),
+    nothing_to_finish_text="libfranka robot: No motion generator or control command given!",
 )

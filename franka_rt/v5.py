@@ -117,4 +117,5 @@ V5 = ArmDialect(
         "https://frankaemika.github.io for Panda system updates or choose a libfranka version that uses the server "
         "version {server} from the table at https://frankaemika.github.io/docs/compatibility.html ."
     ),
+    nothing_to_finish_text="libfranka robot: No motion generator command given!",
 )

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import warnings
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -30,14 +31,17 @@ def _tensor(inertia):
     return np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
 
 
+def _moving(root: Any) -> list[Any]:
+    joints = [joint for joint in root.findall("joint") if joint.get("type") == "revolute"]
+    return sorted(joints, key=lambda joint: joint.get("name"))
+
+
 def parameters() -> str:
     """The C header of the arm."""
     root = ElementTree.parse(DATA / "fer_identified_reference.urdf").getroot()
-    moving = [joint for joint in root.findall("joint") if joint.get("type") == "revolute"]
-    moving.sort(key=lambda joint: joint.get("name", ""))
-    links = {link.get("name"): link for link in root.findall("link")}
+    links: dict[Any, Any] = {link.get("name"): link for link in root.findall("link")}
     tables: dict[str, list] = {name: [] for name in ("ORIGIN_R", "ORIGIN_P", "MASS", "CENTRE", "INERTIA")}
-    for joint in moving:
+    for joint in _moving(root):
         origin, inertial = joint.find("origin"), links[joint.find("child").get("link")].find("inertial")
         tables["ORIGIN_R"].append(_rotation(_numbers(origin, "rpy")))
         tables["ORIGIN_P"].append(_numbers(origin, "xyz"))

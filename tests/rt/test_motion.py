@@ -351,6 +351,14 @@ def test_success_for_a_broken_motion_is_a_protocol_error(server, robot):
     moves_again(server, robot)
 
 
+def test_finish_without_a_command(arm, server, robot):
+    robot.start_motion(G.JOINT_POSITION)
+    with raises(ControlException, arm.nothing_to_finish_text):
+        robot.finish_motion()
+    assert server.asked()[-1] is CommandName.STOP_MOVE
+    moves_again(server, robot)
+
+
 def test_a_broken_motion_without_an_answer_ends_in_bounded_time(server, robot, monkeypatch):
     monkeypatch.setattr("franka_rt.motion.ANSWER_TIMEOUT", 0.2)
     server.on_command = after(5, lambda s: s.state.update(**IDLE))

@@ -6,7 +6,8 @@ import pytest
 from franka_rt import GeneratorMode, JointPositions, RealtimeConfig, Robot, RobotState, Status, VersionPolicy
 from franka_rt.errors import InvalidArgumentException, NetworkException, ProtocolException
 from franka_rt.events import Answer, CommandDatagram, Request
-from franka_rt.recorder import Kind, Recorder, Recording, ReplayTransport, replay
+from franka_rt.recorder import Kind, Recorder, Recording
+from franka_rt.replay import ReplayTransport, replay
 from franka_rt.v5 import V5
 from franka_rt.v10 import V10
 from tests.rt.expect import raises

@@ -200,6 +200,8 @@ def test_close_is_idempotent(server):
     assert robot.closed
     with raises(NetworkException, "libfranka: TCP connection got interrupted"):
         robot.set_load(0, [0, 0, 0], np.zeros((3, 3)))
+    with raises(NetworkException, "libfranka: TCP connection got interrupted", "connect again"):
+        robot.read_once()
     assert "closed" in repr(robot)
     assert robot.latest_state().robot_mode is RobotMode.IDLE
 
