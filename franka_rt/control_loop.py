@@ -13,6 +13,8 @@ holds the present position, where libfranka would send zeros as a position.
 
 from __future__ import annotations
 
+import contextlib
+import reprlib
 import time
 from collections.abc import Callable
 from typing import Any
@@ -51,10 +53,17 @@ def coerce(kind: type[Command], output: Any, source: str) -> Any:
     try:
         return kind(output)
     except (TypeError, ValueError) as error:
-        text = getattr(error, "text", f"Invalid number of elements in {kind.name}.")
-        what = f"of shape {shape}" if (shape := np.shape(output)) else repr(output)
+        text = getattr(error, "text", f"franka_rt: {kind.name} has to be {kind.size} numbers.")
         needed = "" if text.startswith("franka_rt") else f" ({kind.size} numbers are needed)"
-        raise InvalidArgumentException(f"{text} Returned {what} by {source}{needed}.") from None
+        raise InvalidArgumentException(f"{text} Returned {_describe(output)} by {source}{needed}.") from None
+
+
+def _describe(output: Any) -> str:
+    shape = getattr(output, "shape", None)
+    if shape is None:
+        with contextlib.suppress(ValueError):
+            shape = np.shape(output)
+    return f"of shape {shape}" if shape else reprlib.repr(output)
 
 
 class Stage:
