@@ -15,6 +15,7 @@ from franka_rt.rotations import rotated
 from tests.rt.scripted import ScriptedServer, show
 
 CYCLES = 12
+PATIENCE = 0.8  # s; far above what a busy machine takes for one command, below the clients' own limit of 1 s
 IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 KINDS = ("joint_positions", "joint_velocities", "cartesian_pose", "cartesian_velocities")
 
@@ -34,7 +35,7 @@ class Playback(ScriptedServer):
         self.motions.append([])
         self.answer(request, Status.MOTION_STARTED)
         show(self, request)
-        self._show(0, 0.05)
+        self._show(0, 0.03)
 
     def _next(self, command):
         self.motions[-1].append(command.record)
@@ -42,12 +43,12 @@ class Playback(ScriptedServer):
             self.end_motion(Status.SUCCESS)
             self.period = 0.001
         else:
-            self._show(len(self.motions[-1]), 0.5)
+            self._show(len(self.motions[-1]), PATIENCE)
 
     def _show(self, number, patience):
         self.state.update(**self.contents[number])
         self.send_state()
-        self.period = patience
+        self.period = PATIENCE
         self.due = time.monotonic() + patience
 
 
