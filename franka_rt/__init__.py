@@ -4,14 +4,19 @@ Needs numpy and the standard library alone; models and the simulated robot impor
 """
 
 from franka_rt import errors
+from franka_rt.active_control import ActiveControl
+from franka_rt.asynchronous import AsynchronousMotion, TargetStatus
 from franka_rt.commands import CartesianPose, CartesianVelocities, JointPositions, JointVelocities, Torques
 from franka_rt.dialect import CommandName, ControllerMode, GeneratorMode, RobotMode, Status
+from franka_rt.loop_statistics import LoopStatistics
 from franka_rt.realtime import RealtimeConfig
 from franka_rt.robot import Robot, VirtualWallCuboid
 from franka_rt.state import Errors, RobotState
 from franka_rt.versions import FciVersion, VersionPolicy
 
 __all__ = [
+    "ActiveControl",
+    "AsynchronousMotion",
     "CartesianPose",
     "CartesianVelocities",
     "CommandName",
@@ -21,11 +26,13 @@ __all__ = [
     "GeneratorMode",
     "JointPositions",
     "JointVelocities",
+    "LoopStatistics",
     "RealtimeConfig",
     "Robot",
     "RobotMode",
     "RobotState",
     "Status",
+    "TargetStatus",
     "Torques",
     "VersionPolicy",
     "VirtualWallCuboid",

@@ -6,13 +6,14 @@ Matrices may be given as (4,4) or (3,3) in C order, or flat in libfranka's colum
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from franka_rt.errors import InvalidArgumentException
 
-__all__ = ["elbow", "finite", "inertia", "is_transform", "matrix", "number", "transform", "vector"]
+__all__ = ["elbow", "finite", "inertia", "is_flat_transform", "is_transform", "matrix", "number", "transform", "vector"]
 
 _ORTHONORMAL = 1e-5  # libfranka's kOrthonormalThreshold
 
@@ -63,11 +64,17 @@ def matrix(name: str, value: Any, size: int) -> np.ndarray:
 
 def is_transform(pose: np.ndarray) -> bool:
     """libfranka's test of a (4,4) pose: exact bottom row, rows and columns of the rotation of unit length to 1e-5."""
-    if not np.array_equal(pose[3], (0.0, 0.0, 0.0, 1.0)):
+    return is_flat_transform(pose.T.ravel().tolist())
+
+
+def is_flat_transform(pose: Sequence[float]) -> bool:
+    """The same test of a flat column-major pose, in plain floats because it runs once per cycle."""
+    a, b, c, w0, d, e, f, w1, g, h, i, w2, _, _, _, w3 = pose
+    if w0 != 0.0 or w1 != 0.0 or w2 != 0.0 or w3 != 1.0:
         return False
-    squares = pose[:3, :3] ** 2
-    lengths = np.sqrt(np.concatenate((squares.sum(axis=0), squares.sum(axis=1))))
-    return bool(np.all(np.abs(lengths - 1.0) <= _ORTHONORMAL))
+    columns = (a * a + b * b + c * c, d * d + e * e + f * f, g * g + h * h + i * i)
+    rows = (a * a + d * d + g * g, b * b + e * e + h * h, c * c + f * f + i * i)
+    return all(abs(math.sqrt(square) - 1.0) <= _ORTHONORMAL for square in (*columns, *rows))
 
 
 def transform(name: str, value: Any) -> np.ndarray:

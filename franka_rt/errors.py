@@ -100,7 +100,10 @@ class ControlException(FrankaException):
         log: the last records of the motion, oldest first (empty when nothing was logged).
         reasons: names of the errors that ended the motion, in the order of the protocol.
         status: the Move answer, a ``franka_rt.dialect.Status`` (None if the motion did not end by an answer).
+        statistics: what a callback loop measured of itself, a ``LoopStatistics`` (None outside such a loop).
     """
+
+    statistics: Any = None
 
     def __init__(
         self, text: str, hint: str = "", *, log: Any = (), reasons: Sequence[str] = (), status: Any = None

@@ -108,16 +108,12 @@ class MotionControl:
 
     def update(self, motion: MotionCommand | None = None, torques: Torques | None = None) -> RobotState:
         """One cycle: send the command (if any) for the last state, receive the next state and check it."""
-        sent = self.write(motion, torques)
+        return self.read(self.write(motion, torques))
+
+    def read(self, sent: bytes = b"") -> RobotState:
+        """The next state of a running motion, checked; logged with the datagram that was sent before it, if any."""
         state = self._receive(sent)
         if self.machine.phase is not Phase.RUNNING:
-            self._raise_broken(state)
-        return state
-
-    def read(self) -> RobotState:
-        """The next state of a running motion, not logged."""
-        state = self.session.receive_state()
-        if self.machine.observe(state.modes) is not Phase.RUNNING:
             self._raise_broken(state)
         return state
 

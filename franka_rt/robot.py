@@ -18,10 +18,10 @@ from numpy.typing import ArrayLike
 
 from franka_rt import checks, realtime
 from franka_rt.answers import check_answer
+from franka_rt.control import RobotControl
 from franka_rt.dialect import ArmDialect, CommandName, Status
 from franka_rt.errors import FrankaException, ModelException
 from franka_rt.events import Answer
-from franka_rt.manual_motions import ManualMotions
 from franka_rt.motion import MotionControl
 from franka_rt.realtime import RealtimeConfig
 from franka_rt.recorder import Recorder
@@ -44,7 +44,7 @@ _TIMEOUTS = {  # s; these take their time on a real robot
 _TIMEOUT = 10.0
 
 
-class Robot(RobotSettings, ManualMotions):
+class Robot(RobotSettings, RobotControl):
     """Connects to an arm.
 
     Args:
@@ -244,6 +244,9 @@ class Robot(RobotSettings, ManualMotions):
         if constant is not None:
             return constant.copy() if upper else -constant
         return self.velocity_envelope.upper(position) if upper else self.velocity_envelope.lower(position)
+
+    def _joint_velocity_envelope(self) -> VelocityEnvelope:
+        return self.velocity_envelope
 
 
 def _recorded(recorder: Recorder, connector: Connector) -> Connector:

@@ -39,7 +39,7 @@ class ScriptedServer:
         on_command: called with every command datagram of a motion.
         requests, messages: what was asked, as events and as bytes.
         commands: command datagrams.
-        state: the next state; the stream takes it every millisecond.
+        state: the next state; the stream takes it every ``period`` seconds, next when ``due``.
     """
 
     def __init__(self, dialect: ArmDialect, host="127.0.0.1", port=0, states=True, silent=False, version=None):
@@ -51,6 +51,8 @@ class ScriptedServer:
         self.messages: list[bytes] = []
         self.commands: list[CommandDatagram] = []
         self.sessions = 0
+        self.period = 0.001
+        self.due = 0.0
         self.state = StateWriter(dialect)
         self.state.update(message_id=1000, **IDLE)
         self.move: Request | None = None
@@ -105,16 +107,16 @@ class ScriptedServer:
         self.client: tuple[str, int] = ("", 0)
         self.sessions += 1
         self.state.update(**IDLE)
-        due = time.monotonic()
+        self.due = time.monotonic()
         while not self._stop.is_set():
-            wait = max(0.0, due - time.monotonic())
+            wait = max(0.0, self.due - time.monotonic())
             ready = select.select([tcp, udp], [], [], wait)[0]
             if tcp in ready and not self._read_tcp():
                 return
             if udp in ready:
                 self._read_udp()
-            if time.monotonic() >= due:
-                due += 0.001
+            if time.monotonic() >= self.due:
+                self.due += self.period
                 if self.client[1] and self.states:
                     self.send_state()
 

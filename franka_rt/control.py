@@ -1,0 +1,261 @@
+"""Control interfaces of a Robot: callback loops (``control_*``) and active control (``start_*_control``).
+
+Callback loops filter and limit what the callback returns, as libfranka does by default: low-pass filter at 100 Hz, rate
+limiter on for version 5 and off for version 10 (``robot.dialect.limit_rate``). Active control sends what it is given.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from franka_rt import checks
+from franka_rt.active_control import ActiveControl
+from franka_rt.asynchronous import AsynchronousMotion
+from franka_rt.commands import (
+    CartesianPose,
+    CartesianVelocities,
+    JointPositions,
+    JointVelocities,
+    MotionCommand,
+    Torques,
+)
+from franka_rt.conditioning import Conditioner
+from franka_rt.control_loop import Callback, ControlLoop, Stage
+from franka_rt.dialect import ArmDialect, ControllerMode, GeneratorMode
+from franka_rt.errors import InvalidArgumentException, InvalidOperationException
+from franka_rt.loop_statistics import LoopStatistics
+from franka_rt.manual_motions import ManualMotions
+from franka_rt.velocity_envelope import VelocityEnvelope
+
+__all__ = ["RobotControl"]
+
+_NO_TORQUES = "libfranka: Invalid control callback given."
+_NO_MOTION = "libfranka: Invalid motion callback given."
+_STILL = JointVelocities(np.zeros(7))
+
+
+def _stand_still(state: Any, dt: float) -> JointVelocities:
+    """Motion callback of a version that has no motion of torques alone."""
+    return _STILL
+
+
+class RobotControl(ManualMotions):
+    """The part of :class:`franka_rt.Robot` that moves the arm.
+
+    All callbacks are called as ``callback(state, dt)`` once per received state: a
+    :class:`~franka_rt.RobotState` and the seconds since the state before (0.0 the first time; a multiple of 1 ms when
+    states were lost, so integrate it). They return a command object or an array of its numbers;
+    ``Torques(tau).finished()`` and the like end the motion regularly. Whatever a callback raises stops the arm and
+    comes out of the call; what is not finite or has the wrong shape is refused before it is sent
+    (InvalidArgumentException).
+
+    All motions raise CommandException if the robot refuses to start, ControlException (``.log``, ``.reasons``,
+    ``.statistics``) if the motion ends badly, NetworkException if the connection breaks, and
+    InvalidOperationException while another motion or reading runs.
+
+    Attributes:
+        loop_statistics: what the last callback loop measured of itself, None before the first.
+    """
+
+    loop_statistics: LoopStatistics | None = None
+
+    @property
+    def dialect(self) -> ArmDialect:
+        """The negotiated protocol version as data."""
+        raise NotImplementedError
+
+    def _joint_velocity_envelope(self) -> VelocityEnvelope:
+        raise NotImplementedError
+
+    # -- callback loops ------------------------------------------------------------------------------------------
+
+    def control_torques(
+        self, callback: Callback, limit_rate: bool | None = None, cutoff_frequency: float = 100.0
+    ) -> None:
+        """Command joint torques (7,) in Nm, on top of the robot's own gravity and friction compensation.
+
+        Zero torque is not "off": the arm floats, with gravity compensated and Coriolis torques not.
+
+        Args:
+            callback: returns :class:`Torques` or 7 numbers.
+            limit_rate: limit the torque rate to 1000 Nm/s; None takes the version's default (5: True, 10: False).
+            cutoff_frequency: of the low-pass filter, Hz; 1000 and above switch it off.
+        """
+        if not callable(callback):
+            raise InvalidArgumentException(_NO_TORQUES)
+        generator = self.dialect.torque_generator
+        still = None if generator is GeneratorMode.NONE else _stand_still
+        external = ControllerMode.EXTERNAL_CONTROLLER
+        self._loop(JointVelocities, still, callback, generator, external, limit_rate, cutoff_frequency)
+
+    def control_joint_positions(
+        self,
+        callback: Callback,
+        controller_mode: ControllerMode = ControllerMode.JOINT_IMPEDANCE,
+        limit_rate: bool | None = None,
+        cutoff_frequency: float = 100.0,
+        torque_callback: Callback | None = None,
+    ) -> None:
+        """Command joint positions (7,) in rad. Start from ``state.q_d``, not ``state.q``.
+
+        Args:
+            callback: returns :class:`JointPositions` or 7 numbers.
+            controller_mode: JOINT_IMPEDANCE or CARTESIAN_IMPEDANCE; of no account with a torque callback.
+            limit_rate: limit velocity, acceleration and jerk; None takes the version's default (5: True, 10: False).
+            cutoff_frequency: of the low-pass filter, Hz; 1000 and above switch it off.
+            torque_callback: returns :class:`Torques`; replaces the internal controller.
+        """
+        self._control(JointPositions, callback, controller_mode, limit_rate, cutoff_frequency, torque_callback)
+
+    def control_joint_velocities(
+        self,
+        callback: Callback,
+        controller_mode: ControllerMode = ControllerMode.JOINT_IMPEDANCE,
+        limit_rate: bool | None = None,
+        cutoff_frequency: float = 100.0,
+        torque_callback: Callback | None = None,
+    ) -> None:
+        """Command joint velocities (7,) in rad/s; arguments as for :meth:`control_joint_positions`."""
+        self._control(JointVelocities, callback, controller_mode, limit_rate, cutoff_frequency, torque_callback)
+
+    def control_cartesian_pose(
+        self,
+        callback: Callback,
+        controller_mode: ControllerMode = ControllerMode.JOINT_IMPEDANCE,
+        limit_rate: bool | None = None,
+        cutoff_frequency: float = 100.0,
+        torque_callback: Callback | None = None,
+    ) -> None:
+        """Command poses of the end effector in the base frame, (4,4) in C order or flat 16 column-major, m.
+
+        Start from ``state.O_T_EE_c``. ``CartesianPose(pose, elbow=(q3, sign))`` fixes the elbow too. Other arguments
+        as for :meth:`control_joint_positions`.
+        """
+        self._control(CartesianPose, callback, controller_mode, limit_rate, cutoff_frequency, torque_callback)
+
+    def control_cartesian_velocities(
+        self,
+        callback: Callback,
+        controller_mode: ControllerMode = ControllerMode.JOINT_IMPEDANCE,
+        limit_rate: bool | None = None,
+        cutoff_frequency: float = 100.0,
+        torque_callback: Callback | None = None,
+    ) -> None:
+        """Command twists (6,) of the end effector in the base frame, m/s and rad/s.
+
+        ``CartesianVelocities(twist, elbow=(q3, sign))`` fixes the elbow too. Other arguments as for
+        :meth:`control_joint_positions`.
+        """
+        self._control(CartesianVelocities, callback, controller_mode, limit_rate, cutoff_frequency, torque_callback)
+
+    def _control(
+        self,
+        kind: type[MotionCommand],
+        callback: Callback,
+        controller: ControllerMode,
+        limit_rate: bool | None,
+        cutoff_frequency: float,
+        torque_callback: Callback | None,
+    ) -> None:
+        if not callable(callback):
+            raise InvalidArgumentException(_NO_MOTION)
+        if torque_callback is not None:
+            if not callable(torque_callback):
+                raise InvalidArgumentException(_NO_TORQUES)
+            controller = ControllerMode.EXTERNAL_CONTROLLER
+        elif controller is ControllerMode.EXTERNAL_CONTROLLER:
+            raise InvalidArgumentException("libfranka: Invalid controller mode given.", "Give a torque_callback.")
+        self._loop(kind, callback, torque_callback, kind.generator, controller, limit_rate, cutoff_frequency)
+
+    def _loop(
+        self,
+        kind: type[MotionCommand],
+        callback: Callback | None,
+        torque_callback: Callback | None,
+        generator: GeneratorMode,
+        controller: ControllerMode,
+        limit_rate: bool | None,
+        cutoff_frequency: float,
+    ) -> None:
+        envelope = self._joint_velocity_envelope
+        conditioner = Conditioner(self.dialect, limit_rate, cutoff_frequency, envelope)
+        motion_stage = None if callback is None else Stage(kind, callback, conditioner)
+        torque_stage = None if torque_callback is None else Stage(Torques, torque_callback, conditioner)
+        with self._exclusive():
+            loop = ControlLoop(self._motion, generator, controller, motion_stage, torque_stage)
+            self.loop_statistics = loop.statistics
+            loop.run()
+
+    # -- active control ------------------------------------------------------------------------------------------
+
+    def start_torque_control(self) -> ActiveControl:
+        """Start a motion of torques alone and hand its cycles to the caller.
+
+        Use it in a ``with`` statement::
+
+            with robot.start_torque_control() as control:
+                while running:
+                    state, dt = control.read_once()
+                    control.write_once(Torques(tau))
+                control.write_once(Torques(tau).finished())
+        """
+        return self._start(None, self.dialect.torque_generator, ControllerMode.EXTERNAL_CONTROLLER)
+
+    def start_joint_position_control(
+        self, controller_mode: ControllerMode = ControllerMode.JOINT_IMPEDANCE
+    ) -> ActiveControl:
+        """Start a motion of :class:`JointPositions`; with EXTERNAL_CONTROLLER every write takes Torques too."""
+        return self._start(JointPositions, GeneratorMode.JOINT_POSITION, controller_mode)
+
+    def start_joint_velocity_control(
+        self, controller_mode: ControllerMode = ControllerMode.JOINT_IMPEDANCE
+    ) -> ActiveControl:
+        """Start a motion of :class:`JointVelocities`; with EXTERNAL_CONTROLLER every write takes Torques too."""
+        return self._start(JointVelocities, GeneratorMode.JOINT_VELOCITY, controller_mode)
+
+    def start_cartesian_pose_control(
+        self, controller_mode: ControllerMode = ControllerMode.JOINT_IMPEDANCE
+    ) -> ActiveControl:
+        """Start a motion of :class:`CartesianPose`; with EXTERNAL_CONTROLLER every write takes Torques too."""
+        return self._start(CartesianPose, GeneratorMode.CARTESIAN_POSITION, controller_mode)
+
+    def start_cartesian_velocity_control(
+        self, controller_mode: ControllerMode = ControllerMode.JOINT_IMPEDANCE
+    ) -> ActiveControl:
+        """Start a motion of :class:`CartesianVelocities`; with EXTERNAL_CONTROLLER every write takes Torques too."""
+        return self._start(CartesianVelocities, GeneratorMode.CARTESIAN_VELOCITY, controller_mode)
+
+    def start_asynchronous_motion(
+        self, maximum_velocities: ArrayLike, goal_tolerance: float = 1e-3
+    ) -> AsynchronousMotion:
+        """Start a motion whose joint targets the robot interpolates itself. Version 10 only.
+
+        Args:
+            maximum_velocities: (7,) rad/s.
+            goal_tolerance: Euclidean distance of q_d from the target that counts as reached, rad.
+        """
+        if not self.dialect.async_motions:
+            raise InvalidOperationException(
+                f"libfranka: asynchronous motions are not available on {self.dialect.label}."
+            )
+        tolerance, controller = checks.number("goal_tolerance", goal_tolerance, 0.0), ControllerMode.JOINT_IMPEDANCE
+        control = self._start(JointPositions, GeneratorMode.JOINT_POSITION, controller, maximum_velocities)
+        return AsynchronousMotion(control, tolerance)
+
+    def _start(
+        self,
+        kind: type[MotionCommand] | None,
+        generator: GeneratorMode,
+        controller: ControllerMode,
+        maximum_velocities: ArrayLike | None = None,
+    ) -> ActiveControl:
+        self._acquire()
+        try:
+            self._motion.start(generator, controller, maximum_velocities)
+            return ActiveControl(self._motion, kind, controller, self._busy.release)
+        except BaseException:
+            self._busy.release()
+            raise
