@@ -56,16 +56,29 @@ def _is_at_most(op: Operation, index: int, i: int) -> int:
 @rule("scan")
 def _scan(op: Operation, *arguments: Refs) -> list[Refs]:
     p = op.params
-    constants = arguments[: p["num_consts"]]
-    carry = list(arguments[p["num_consts"] : p["num_consts"] + p["num_carry"]])
-    sequences = arguments[p["num_consts"] + p["num_carry"] :]
+    n_constants, n_carry = _scan_counts(op)
+    constants = arguments[:n_constants]
+    carry = list(arguments[n_constants : n_constants + n_carry])
+    sequences = arguments[n_constants + n_carry :]
     steps = range(p["length"])
     collected: list[Any] = [None] * p["length"]
     for i in reversed(steps) if p["reverse"] else steps:
         results = op.evaluate(p["jaxpr"], *constants, *carry, *(x[i] for x in sequences))
-        carry, collected[i] = results[: p["num_carry"]], results[p["num_carry"] :]
-    empty = [np.zeros(aval.shape, np.int64) for aval in op.outputs[p["num_carry"] :]]
+        carry, collected[i] = results[:n_carry], results[n_carry:]
+    empty = [np.zeros(aval.shape, np.int64) for aval in op.outputs[n_carry:]]
     return carry + ([np.stack(column) for column in zip(*collected, strict=True)] if collected else empty)
+
+
+def _scan_counts(op: Operation) -> tuple[int, int]:
+    """How many constants and carried values a scan has.
+
+    Read off the types, because the parameters that say so have other names in each release of JAX: what is scanned
+    over, or stacked up, has one axis more outside the body than inside.
+    """
+    body = getattr(op.params["jaxpr"], "jaxpr", op.params["jaxpr"])
+    n_carry = sum(outer.ndim == inner.aval.ndim for outer, inner in zip(op.outputs, body.outvars, strict=True))
+    n_scanned = sum(outer.ndim != inner.aval.ndim for outer, inner in zip(op.inputs, body.invars, strict=True))
+    return len(op.inputs) - n_carry - n_scanned, n_carry
 
 
 @rule("while")
