@@ -69,7 +69,7 @@ class Identification:
     def _lines(self) -> Iterator[str]:
         fit, error = self.fit, self.twin.error
         yield f"data                {self.data!r}"
-        rank = f"{fit.rank} of 70" + ("" if fit.rank >= FULL_RANK else " (45 need gravity off the vertical and three configurations)")
+        rank = f"{fit.rank} of 70" + ("" if fit.rank >= FULL_RANK else _LACKING)
         yield f"rank                {rank}; singular values {_spectrum_text(fit)}"
         yield f"residuals           {_text(fit.residuals)}"
         if fit.worst_residual > EXACT:
@@ -119,6 +119,9 @@ def identify(
         library_fit.residuals({"coriolis": rows["coriolis"]}, fit.theta)["coriolis"] if "coriolis" in rows else None
     )
     return Identification(data, fit, heldout, single, coriolis, payload, best, nearest, progress.seconds)
+
+
+_LACKING = " (45 need gravity off the vertical and three configurations)"
 
 
 def _text(residuals: dict[str, Residual]) -> str:
