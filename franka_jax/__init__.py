@@ -16,5 +16,16 @@ from .model import GRAVITY_EARTH, Model
 from .payload import Payload
 from .robots import fer, fr3
 from .urdf import UrdfError
+from .wrench import WrenchEstimate, estimate_wrench
 
-__all__ = ["GRAVITY_EARTH", "Frame", "Model", "Payload", "UrdfError", "fer", "fr3"]
+__all__ = [
+    "GRAVITY_EARTH",
+    "Frame",
+    "Model",
+    "Payload",
+    "UrdfError",
+    "WrenchEstimate",
+    "estimate_wrench",
+    "fer",
+    "fr3",
+]
