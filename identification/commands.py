@@ -48,7 +48,7 @@ def fer(options: argparse.Namespace) -> None:
     print(found.summary())
     if other is not None:
         difference = np.abs(found.fit.phi - np.asarray(other.phi)).max()
-        print(f"{options.compare.name}: the seventy parameters differ by at most {difference:.1e}")
+        print(f"comparison          the seventy parameters differ by at most {difference:.1e}")
     for path in contents:
         print(f"wrote {path}")
 

@@ -19,15 +19,19 @@ from .twin import Twin
 
 FULL_RANK = 45
 STEPS = 6
+HOLDOUT = 5
+"""Every fifth configuration is held out; fewer than five are all fitted."""
+EXACT = 1e-6
+"""A larger residual (kg m^2, N m) means that the data are not exact answers of a rigid-body model of this arm."""
 
 
 @dataclass(frozen=True, eq=False)
 class Identification:
     """Everything `identify` finds: the parts are described in their modules.
 
-    `heldout`: differences on every fifth configuration of a fit to the others; `coriolis`: largest difference of the
-    Coriolis torques, which are predicted, not fitted (None without data); `single`: the fit by the float32 solver;
-    `payload` is None without loaded rows; `seconds` per step.
+    `heldout`: differences on every fifth configuration of a fit to the others (empty if there are too few);
+    `coriolis`: largest difference of the Coriolis torques, which are predicted, not fitted (None without data);
+    `single`: the fit by the float32 solver; `payload` is None without loaded rows; `seconds` per step.
     """
 
     data: Dataset
@@ -65,10 +69,13 @@ class Identification:
     def _lines(self) -> Iterator[str]:
         fit, error = self.fit, self.twin.error
         yield f"data                {self.data!r}"
-        rank = f"{fit.rank} of 70" + ("" if fit.rank >= FULL_RANK else " (45 need gravity off the vertical)")
+        rank = f"{fit.rank} of 70" + ("" if fit.rank >= FULL_RANK else _LACKING)
         yield f"rank                {rank}; singular values {_spectrum_text(fit)}"
         yield f"residuals           {_text(fit.residuals)}"
-        yield f"held-out fifth      {_text(self.heldout)}"
+        if fit.worst_residual > EXACT:
+            yield "                    NOT EXACT: noise, or another arm; what follows is about the least-squares fit"
+        if self.heldout:
+            yield f"held-out fifth      {_text(self.heldout)}"
         if self.coriolis is not None:
             yield f"Coriolis, predicted {self.coriolis.max:.1e} N m"
         yield f"float32 + 1 step    {_text(self.single.residuals)}"
@@ -99,7 +106,8 @@ def identify(
     with progress.step("fit"):
         fit = library_fit.fit_rows(fitted, model, solver=solver)
     with progress.step("held-out check, single precision"):
-        heldout = library_fit.holdout(rows, model, scale=fit.scale)[1]
+        enough = fit.configurations >= HOLDOUT
+        heldout = library_fit.holdout(rows, model, HOLDOUT, scale=fit.scale)[1] if enough else {}
         single = library_fit.fit_rows(fitted, model, scale=fit.scale, solver="float32")
     with progress.step("payload rule"):
         payload = payload_fit.fit_payload(fit, fitted, data) if data.m_total.any() else None
@@ -111,6 +119,9 @@ def identify(
         library_fit.residuals({"coriolis": rows["coriolis"]}, fit.theta)["coriolis"] if "coriolis" in rows else None
     )
     return Identification(data, fit, heldout, single, coriolis, payload, best, nearest, progress.seconds)
+
+
+_LACKING = " (45 need gravity off the vertical and three configurations)"
 
 
 def _text(residuals: dict[str, Residual]) -> str:

@@ -104,10 +104,9 @@ _minimum_norm = jax.custom_jvp(_forward, nondiff_argnums=(0, 1, 2))
 @_minimum_norm.defjvp
 def _minimum_norm_jvp(solver, refinements, threshold, primals, tangents):
     (A, b), (dA, db) = primals, tangents
-    U, _, Vt, _ = found = spectrum(A, "svd" if solver == "float32" else solver, threshold)
-    inverse = found.inverse_values
-    x = _solve(solver, refinements, spectrum(A, solver, threshold), A, b)
-    scale = (found.values > 0) & (inverse > 0)
+    x = _minimum_norm(solver, refinements, threshold, A, b)
+    U, _, Vt, _ = exact = spectrum(A, "svd" if solver == "float32" else solver, threshold)
+    inverse = exact.inverse_values
 
     def pinv(v):
         return Vt.T @ (inverse * (U.T @ v))
@@ -116,7 +115,7 @@ def _minimum_norm_jvp(solver, refinements, threshold, primals, tangents):
         return U @ (inverse * (Vt @ v))
 
     def off_row_space(v):
-        return v - Vt.T @ (scale * (Vt @ v))
+        return v - Vt.T @ ((inverse > 0) * (Vt @ v))
 
     dx = pinv(db - dA @ x) + pinv(pinv_transposed(dA.T @ (b - A @ x)))
     return x, dx + off_row_space(dA.T @ pinv_transposed(x))

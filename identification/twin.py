@@ -9,6 +9,7 @@ in per mille of the torque |tau_ref|. The small second term holds what no torque
 minimum unique. Solved by `barrier`; the gap reported is nu / t in per mille squared.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import jax.numpy as jnp
@@ -82,12 +83,13 @@ def physical_twin(fit: LibraryFit, gap: float = GAP) -> Twin:
     start = jnp.asarray(np.tile(body, 7) * fit.scale)
     found = barrier.solve(problem, start, gap)
     phi = (np.asarray(found.z) / fit.scale).reshape(7, 10)
+    error, prior_error = _torque_errors(fit.model, (phi, fit.prior), TEST_STATES, TEST_SEED)
     return Twin(
         phi,
         smallest_eigenvalues(phi),
         float(phi[:, 0].sum()),
-        torque_error(fit.model, phi),
-        torque_error(fit.model, fit.prior),
+        error,
+        prior_error,
         float(problem.nu / found.t),
         int(found.steps),
     )
@@ -97,17 +99,20 @@ def torque_error(
     reference: Model, phi: Float[np.ndarray, "7 10"], states: int = TEST_STATES, seed: int = TEST_SEED
 ) -> TorqueError:
     """Error of the inverse dynamics with `phi` at random states: q in the limits, |dq| to the limits, |ddq| <= 5."""
-    theta, change = np.asarray(reference.phi).ravel(), phi.ravel() - np.asarray(reference.phi).ravel()
+    return _torque_errors(reference, (phi,), states, seed)[0]
+
+
+def _torque_errors(reference: Model, sets: Sequence[np.ndarray], states: int, seed: int) -> list[TorqueError]:
+    theta = np.asarray(reference.phi).ravel()
     Y, M, G = _regressors(reference, states, seed)
-    error = Y @ change
-    return TorqueError(
-        float(np.linalg.norm(error) / np.linalg.norm(Y @ theta)),
-        np.sqrt(np.mean(error**2, axis=0)),
-        float(np.abs(M @ change).max()),
-        float(np.abs(G @ change).max()),
-        states,
-        seed,
-    )
+    size = np.linalg.norm(Y @ theta)
+    found = []
+    for change in (phi.ravel() - theta for phi in sets):
+        error = Y @ change
+        rms, mass, gravity = np.sqrt(np.mean(error**2, axis=0)), np.abs(M @ change).max(), np.abs(G @ change).max()
+        relative = float(np.linalg.norm(error) / size)
+        found.append(TorqueError(relative, rms, float(mass), float(gravity), states, seed))
+    return found
 
 
 def _regressors(model: Model, states: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from franka_jax import Model, fer, urdf
 from franka_jax.description import Limits
-from identification import Dataset, Identification, default_dataset, identify, sampling
+from identification import Dataset, Identification, LibraryFit, default_dataset, fit, identify, sampling
 from identification.dataset import from_arrays
 
 from .reference import DATA
@@ -59,6 +59,12 @@ def reference_dataset() -> Dataset:
                 "coriolis": d["coriolis"][:, 0],
             }
         )
+
+
+@cache
+def reference_fit() -> LibraryFit:
+    """The fit to the 166 shared configurations."""
+    return fit(reference_dataset())
 
 
 @cache

@@ -1,6 +1,7 @@
 """`python -m identification`: the package's data regenerated, the report, and what bad input does."""
 
 import contextlib
+import dataclasses
 import io
 import json
 import re
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from franka_jax import fer, urdf
-from identification import dataset, default_dataset, output, report
+from identification import dataset, default_dataset, identify, output, report
 from identification.__main__ import main
 
 from .identification_setup import REFERENCE_URDF, identification, reference_dataset
@@ -142,3 +143,23 @@ def test_repr_says_what_it_is():
     for part in (found.payload, found.reachable, found.twin, found.twin.error):
         assert repr(part) in repr(part)
         assert type(part).__name__ in repr(part)
+
+
+def test_upright_few_and_inexact_data_are_called_so():
+    """Four configurations of an upright arm with noise: less is identified, and the summary says what is lacking."""
+    data = reference_dataset().select(np.arange(20, 24))
+    noise = 1e-3 * np.random.default_rng(3).normal(size=(4, 1, 7))
+    upright = dataclasses.replace(
+        data, gravity=data.gravity[:, :1] + noise, gravity_vectors=data.gravity_vectors[:, :1], dq=None, coriolis=None
+    )
+    found = identify(upright)
+    assert found.fit.rank == 43
+    assert found.heldout == {}
+    assert found.payload is None
+    assert float(found.model.m7) == float(fer().m7)
+    text = found.summary()
+    assert "45 need gravity off the vertical" in text
+    assert "NOT EXACT" in text
+    assert found.reachable.gap <= 1e-6
+    assert found.twin.eigenvalues.min() >= 1e-6
+    assert "no rows with a payload" in report.markdown(found)
