@@ -25,6 +25,7 @@ $(VENV)/.dev: $(VENV)/.python pyproject.toml
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m franka_jax conformance --gradients --throughput
+	@mkdir -p demo
 	$(BIN)/python -m franka_jax plot --out demo/frames.png
 
 test: $(VENV)/.dev
