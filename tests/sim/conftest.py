@@ -5,7 +5,7 @@ import os
 import pytest
 
 from franka_rt.sim import Faults, SimulatedRobot
-from tests.conftest import READY
+from tests.reference import READY
 from tests.sim.driver import ROBOTS, Driver
 
 

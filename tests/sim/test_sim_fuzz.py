@@ -5,7 +5,7 @@ import pytest
 
 from franka_rt.dialect import CommandName, ControllerMode, GeneratorMode, RobotMode, Status
 from franka_rt.sim.modes import Event
-from tests.conftest import READY
+from tests.reference import READY
 from tests.sim.driver import GENERATOR_OF, Driver
 
 HAPPEN = (Event.USER_STOP, Event.RELEASE, Event.GUIDE, Event.SAFETY)

@@ -11,7 +11,7 @@ from franka_rt.sim import library
 from franka_rt.sim.modes import Event
 from franka_rt.sim.motion import MAX_LOST
 from franka_rt.sim.parameters import DT
-from tests.conftest import READY
+from tests.reference import READY
 from tests.sim.driver import GENERATOR_OF, Driver
 
 IDLE = (GeneratorMode.IDLE, ControllerMode.OTHER, RobotMode.IDLE)

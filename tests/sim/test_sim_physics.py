@@ -5,7 +5,7 @@ import pytest
 
 from franka_rt.dialect import CommandName, ControllerMode, GeneratorMode, RobotMode, Status
 from franka_rt.sim.parameters import DT
-from tests.conftest import READY
+from tests.reference import READY
 from tests.sim.driver import GENERATOR_OF, Driver
 
 WRENCH = np.array([4.0, -6.0, -9.0, 0.3, -0.2, 0.5])

@@ -5,7 +5,7 @@ import pytest
 
 from franka_rt.dialect import CommandName, ControllerMode, GeneratorMode, RobotMode, Status
 from franka_rt.sim.motion import MAX_LOST
-from tests.conftest import READY
+from tests.reference import READY
 
 
 def jump(name, value):

@@ -22,7 +22,7 @@ from franka_rt import (
 )
 from franka_rt.dialect import CommandName, Status
 from franka_rt.sim import Faults, SimulatedRobot
-from tests.conftest import READY
+from tests.reference import READY
 from tests.sim.bare import Client
 
 pytestmark = pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning")
