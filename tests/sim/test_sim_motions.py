@@ -198,6 +198,13 @@ def test_a_command_that_is_not_a_number(driver, bad):
     assert driver.state.robot_mode is RobotMode.IDLE
 
 
+def test_what_does_not_matter_may_be_anything(driver):
+    driver.move(GeneratorMode.JOINT_VELOCITY)
+    driver.step(dq_c=np.zeros(7), q_c=np.full(7, np.nan), tau_J_d=np.full(7, np.inf))
+    assert driver.ended is None
+    assert np.isfinite(driver.tick().reals).all()
+
+
 # --- modes ------------------------------------------------------------------------------------------------------------
 
 
@@ -244,6 +251,16 @@ def test_recovery_leads_back_and_keeps_the_reason(driver):
     assert "controller_torque_discontinuity" in driver.state.last_motion_errors
     assert driver.move(None) == [Status.MOTION_STARTED]
     assert not driver.state.last_motion_errors
+
+
+def test_user_stop_aborts_a_recovery(driver):
+    in_mode(driver, RobotMode.REFLEX)
+    driver.ask(CommandName.AUTOMATIC_ERROR_RECOVERY)
+    driver.arm.happen(Event.USER_STOP)
+    driver.tick(200)
+    assert driver.answers[-1] == (CommandName.AUTOMATIC_ERROR_RECOVERY, Status.EMERGENCY_ABORTED)
+    assert driver.state.robot_mode is RobotMode.USER_STOPPED
+    assert driver.state.current_errors
 
 
 def test_recovery_when_there_is_nothing_to_recover(driver):
