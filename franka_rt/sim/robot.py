@@ -118,8 +118,10 @@ class SimulatedRobot:
         return RobotState(self.dialect, bytes.fromhex(self._operate("state")))
 
     def statistics(self) -> dict[str, Any]:
-        """``ticks``, ``late`` (milliseconds that the machine could not keep), ``sessions``, ``connected``, ``mode``,
-        ``moving``.
+        """What has happened so far.
+
+        ``ticks`` of the millisecond counter, ``late`` ones that the machine could not keep, commands ``taken`` in time
+        and ``lost``, ``sessions``, whether a client is ``connected``, the ``mode`` and whether the arm is ``moving``.
         """
         return self._operate("statistics")
 

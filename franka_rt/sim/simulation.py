@@ -185,6 +185,8 @@ class Simulation:
         return {
             "ticks": self.arm.message_id,
             "late": self.late,
+            "taken": self.arm.taken,
+            "lost": self.arm.lost,
             "sessions": self.endpoints[0].sessions,
             "connected": self.endpoints[0].connected,
             "mode": self.arm.mode.name,

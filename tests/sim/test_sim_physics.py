@@ -6,7 +6,7 @@ import pytest
 from franka_rt.dialect import CommandName, ControllerMode, GeneratorMode, RobotMode, Status
 from franka_rt.sim.parameters import DT
 from tests.reference import READY
-from tests.sim.driver import Driver
+from tests.sim.driver import GENERATOR_OF, Driver
 
 WRENCH = np.array([4.0, -6.0, -9.0, 0.3, -0.2, 0.5])
 
@@ -172,3 +172,37 @@ def test_same_commands_give_the_same_bytes():
         return datagrams
 
     assert run() == run()
+
+
+def limited(v, s, U, L, limits):
+    """The vendor's rate limiter for velocities (FCI protocol 9.4), from the echoes of a state."""
+    A, J = limits.joint_acceleration, limits.joint_jerk
+    a = s.ddq_d + np.clip(((v - s.dq_d) / DT - s.ddq_d) / DT, -J, J) * DT
+    rise, fall = np.minimum(J / A * (U - s.dq_d), A), np.maximum(J / A * (L - s.dq_d), -A)
+    return s.dq_d + np.maximum(np.minimum(a, rise), fall) * DT
+
+
+def velocity_limits(driver):
+    """The vendor's margins taken off: constants (version 5) or the envelope at q_d (version 10)."""
+    constant = driver.dialect.limits.joint_velocity
+    if constant is not None:
+        return -constant, constant
+    lower, upper = driver.arm.model.velocity_limits(driver.state.q_d)
+    return lower + 1e-3, upper - 1e-3
+
+
+@pytest.mark.parametrize("name", ["q_c", "dq_c"])
+def test_what_the_vendors_rate_limiter_lets_through_is_accepted(driver, name):
+    """Steps at the limits, saturated all the time, from echoes in the wire's precision."""
+    driver.move(GENERATOR_OF[name])
+    begin, limits = driver.state.q_d, driver.dialect.limits
+    signs = np.array([1, -1, 1, -1, 1, -1, 1])
+    for k in range(1200):
+        s = driver.state
+        L, U = velocity_limits(driver)
+        side = 1 if k // 300 % 2 == 0 else -1
+        if name == "dq_c":
+            driver.step(dq_c=limited(1.5 * side * signs, s, U, L, limits))
+        else:
+            driver.step(q_c=s.q_d + limited((begin + 0.05 * side * signs - s.q_d) / DT, s, U, L, limits) * DT)
+        assert driver.ended is None, driver.state

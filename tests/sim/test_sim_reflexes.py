@@ -58,7 +58,7 @@ REFLEXES = [
     (CP, first("O_T_EE_c", 0.05 * POSE_UP), "cartesian_position_motion_generator_start_pose_invalid"),
     (CP, jump("O_T_EE_c", 0.01 * POSE_UP), cartesian + "velocity_limits_violation"),
     (CP, jump("O_T_EE_c", 3e-5 * POSE_UP), cartesian + "velocity_discontinuity"),
-    (CP, jump("O_T_EE_c", 8e-6 * POSE_UP), cartesian + "acceleration_discontinuity"),
+    (CP, jump("O_T_EE_c", 1.1e-5 * POSE_UP), cartesian + "acceleration_discontinuity"),
     (CP, jump("O_T_EE_c", NOT_A_ROTATION), "cartesian_position_motion_generator_invalid_frame"),
     (CV, jump("O_dP_EE_c", [0.0, 0.1, 0.0, 0.0, 0.0, 0.0]), cartesian + "velocity_discontinuity"),
     (CV, jump("O_dP_EE_c", [0.0, 0.0, 0.0, 0.0, 0.1, 0.0]), cartesian + "velocity_discontinuity"),

@@ -91,7 +91,11 @@ def test_what_only_one_version_has(sim):
 
 def test_torque_motion_in_lock_step_loses_nothing(sim):
     with connect(sim) as robot:
+        before = sim.statistics()
         states = torque_motion(robot, 300)
+        after = sim.statistics()
+        assert after["lost"] == before["lost"]
+        assert after["taken"] - before["taken"] == 301  # the last one with the finished flag
         ids = [state.message_id for state in states]
         assert ids == list(range(ids[0], ids[0] + 300))
         assert states[-1].control_command_success_rate == 1.0
