@@ -205,6 +205,10 @@ class ArmDialect(Dialect):
     cutoff_frequency: float = 100.0
     udp_timeout: float = 1.0
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy or an unpickled one is the same object."""
+        return arm_dialect, (int(self.fci_version),)
+
 
 def arm_dialect(version: FciVersion | int) -> ArmDialect:
     """The arm dialect of a version; ValueError for a version that this client does not speak."""

@@ -181,7 +181,7 @@ class Model:
 
 def _gravity_of(state: RobotState) -> np.ndarray:
     vector = state.O_ddP_O
-    if not vector.any():
+    if vector[2] == 0.0 and not vector.any():
         text = "state.O_ddP_O is zero, so gravity is zero; pass gravity_earth=(0, 0, -9.81) to model.gravity()."
         warnings.warn(text, RuntimeWarning, stacklevel=3)
     return vector

@@ -62,18 +62,20 @@ class Entry:
 class Recorder:
     """Writes what goes over the sockets. May be used by several threads; costs a record about 2 us.
 
-    InvalidArgumentException if the file cannot be created. Give it to ``Robot(..., recorder=recorder)``.
+    The file appears under its name when the recorder is closed, until then it ends in ``.part``; without a record there
+    is no file. InvalidArgumentException if it cannot be created. Give it to ``Robot(..., recorder=recorder)``.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._part = self.path.with_name(self.path.name + ".part")
         try:
-            self._file = Path(path).open("wb")  # noqa: SIM115  # closed by close()
+            self._file = self._part.open("wb")
         except OSError as error:
-            raise InvalidArgumentException(
-                f"franka_rt: cannot record to {os.fspath(path)}: {error.strerror}."
-            ) from None
+            raise InvalidArgumentException(f"franka_rt: cannot record to {self.path}: {error.strerror}.") from None
         self._lock = threading.Lock()
         self._start = time.monotonic_ns()
+        self._empty = True
         self._file.write(_MAGIC)
 
     def __enter__(self) -> Self:
@@ -88,6 +90,7 @@ class Recorder:
         with self._lock:
             if not self._file.closed:
                 self._file.write(header + data)
+                self._empty = False
 
     def wrap(self, transport: Transport, dialect: Dialect) -> Transport:
         """A transport that does the same and is recorded."""
@@ -97,7 +100,13 @@ class Recorder:
     def close(self) -> None:
         """Finish the file; may be called again."""
         with self._lock:
+            if self._file.closed:
+                return
             self._file.close()
+            if self._empty:
+                self._part.unlink()
+            else:
+                self._part.replace(self.path)
 
 
 class _RecordingTransport:

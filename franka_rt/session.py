@@ -7,6 +7,7 @@ refused too, because every later byte would be read against the wrong layout (FC
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from franka_rt.channel import CommandChannel
@@ -123,9 +124,7 @@ class ArmSession:
         NetworkException when none comes in time; ProtocolException for a datagram of the wrong size.
         """
         try:
-            newest = self.poll_state()
-            while newest is None:
-                newest = self.connection.receive_datagram(self.transport.receive_datagram())
+            newest = self.poll_state() or self._wait_for_state()
         except NetworkException:
             self.channel.poll()  # the stream also ends when the server closes, which says more
             if self.dialect.udp_failure_ends_session:
@@ -133,6 +132,20 @@ class ArmSession:
             raise
         self.state = newest
         return newest
+
+    def _wait_for_state(self) -> RobotState:
+        """Block until a state comes that is newer; a stream of old ones is given up like silence."""
+        state = self.connection.receive_datagram(self.transport.receive_datagram())
+        if state is not None:
+            return state
+        deadline = time.monotonic() + self.dialect.udp_timeout
+        while (state := self.connection.receive_datagram(self.transport.receive_datagram())) is None:
+            if time.monotonic() > deadline:
+                hint = (
+                    f"Datagrams arrive, but none is newer than {self.connection.last_id} ms: the robot's clock stands."
+                )
+                raise NetworkException("libfranka: UDP receive: Timeout", hint)
+        return state
 
     def poll_state(self) -> RobotState | None:
         """The newest of the states that are queued now, None if none is newer than the last accepted one."""

@@ -12,6 +12,7 @@ The other direction, for a server: :class:`franka_rt.state_writer.StateWriter` f
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,6 +28,8 @@ from franka_rt.state_text import state_text
 __all__ = ["Errors", "RobotState"]
 
 
+_MESSAGE_ID = struct.Struct("<Q").unpack_from
+_FLOAT64 = np.dtype(np.float64)  # the instance saves a conversion per state
 _ROBOT_MODES = {mode.value: mode for mode in RobotMode}
 _GENERATORS = {mode.value: mode for mode in GeneratorMode}
 _CONTROLLERS = {mode.value: mode for mode in ControllerMode}
@@ -95,7 +98,7 @@ class RobotState:
         self._data = data = bytes(datagram)
         self._reals: np.ndarray | None = None
         self._matrices: np.ndarray | None = None
-        self.message_id = int.from_bytes(data[:8], "little")
+        self.message_id = _MESSAGE_ID(data)[0]
 
     @property
     def reals(self) -> np.ndarray:
@@ -104,7 +107,7 @@ class RobotState:
             layout = self.layout
             reals = np.frombuffer(self._data, layout.real, layout.count, 8)
             if layout.narrow:
-                reals = reals.astype(np.float64)
+                reals = reals.astype(_FLOAT64)
                 reals.setflags(write=False)
             self._reals = reals
         return self._reals

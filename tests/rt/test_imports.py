@@ -48,6 +48,12 @@ def test_identification_and_client_are_strangers():
         assert "identification" not in {package for package, _ in imports(path)}, path
 
 
+def test_only_the_kernels_of_franka_jax_know_the_client():
+    for path in sorted((ROOT / "franka_jax").rglob("*.py")):
+        if "aot" not in path.parts:
+            assert "franka_rt" not in {package for package, _ in imports(path)}, path
+
+
 def test_dynamics_knows_nothing_of_franka():
     for path in sorted((ROOT / "franka_jax" / "dynamics").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):

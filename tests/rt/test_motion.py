@@ -470,11 +470,14 @@ def test_reading_beside_a_motion(server, robot):
 
 
 def test_skipped_states_are_seen_as_time(server, robot):
-    robot.start_motion(G.JOINT_POSITION)
-    first = robot.update_motion(JointPositions(Q))
-    server.state["message_id"] = int(server.state["message_id"]) + 3
+    def skip(server):
+        server.state["message_id"] = int(server.state["message_id"]) + 3
+
+    server.on_command = after(5, skip)
+    first = robot.start_motion(G.JOINT_POSITION)
     states = [robot.update_motion(JointPositions(Q)) for _ in range(10)]
     assert max(np.diff([first.message_id, *(s.message_id for s in states)])) >= 4
+    server.on_command = ScriptedServer(server.dialect).on_command
     robot.finish_motion(JointPositions(Q))
 
 

@@ -99,9 +99,18 @@ def test_files_that_are_no_recordings(tmp_path):
         Recorder(tmp_path / "missing" / "file")
 
 
-def test_recording_after_close_is_ignored(tmp_path):
+def test_the_file_appears_when_it_is_complete(tmp_path):
     recorder = Recorder(tmp_path / "file")
+    recorder.record(Kind.UDP_STATE, b"state")
+    assert [path.name for path in tmp_path.iterdir()] == ["file.part"]
     recorder.close()
     recorder.close()
     recorder.record(Kind.UDP_STATE, b"late")
-    assert len(Recording.load(tmp_path / "file")) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert Recording.load(tmp_path / "file").states == [b"state"]
+
+
+def test_nothing_recorded_leaves_no_file(tmp_path):
+    with raises(NetworkException, "refused"), Recorder(tmp_path / "file") as recorder:
+        Robot("127.0.0.1", RealtimeConfig.IGNORE, port=1, recorder=recorder)
+    assert list(tmp_path.iterdir()) == []
