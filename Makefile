@@ -20,11 +20,12 @@ $(VENV)/.demo: $(VENV)/.python pyproject.toml
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,peers]'
 	@touch $@ $(VENV)/.demo
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m franka_jax conformance --gradients --throughput
+	@mkdir -p demo
 	$(BIN)/python -m franka_jax plot --out demo/frames.png
 
 test: $(VENV)/.dev

@@ -19,6 +19,7 @@ from .model import GRAVITY_EARTH, Model
 from .payload import Payload
 from .robots import fer, fr3
 from .urdf import UrdfError
+from .wrench import WrenchEstimate, estimate_wrench
 
 __all__ = [
     "GRAVITY_EARTH",
@@ -28,8 +29,10 @@ __all__ = [
     "Model",
     "Payload",
     "UrdfError",
+    "WrenchEstimate",
     "aot",
     "compile_model",
+    "estimate_wrench",
     "fer",
     "fr3",
 ]

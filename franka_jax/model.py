@@ -16,11 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
-from . import arguments, dynamics, urdf
+from . import arguments, quantities, urdf
 from .description import ArmDescription, Limits, VelocityEnvelope
-from .dynamics import Chain, Placement, spatial
+from .dynamics import Chain, Placement
 from .frames import Frame
-from .payload import Payload, in_joint_frame, library_term
+from .payload import Payload
 from .physical import PhysicalReport, check_links
 
 GRAVITY_EARTH = (0.0, 0.0, -9.81)
@@ -54,7 +54,7 @@ class Model(eqx.Module):
     def from_urdf(cls, text_or_path: str | bytes | Path, dtype: Any = np.float64) -> "Model":
         """The model of a robot description (text, bytes or path) with the rigid payload rule.
 
-        `dtype`: float64, or float32 for GPUs and learning (errors are then about 1e-6 of the largest entry).
+        `dtype`: float64, or float32 for GPUs and learning (errors are then a few 1e-7 of the largest entry).
         Raises `UrdfError` (a ValueError) if the text is not a seven-axis arm that ends in `link8`.
         """
         return cls.from_arm(urdf.read_arm(text_or_path), dtype=dtype)
@@ -85,42 +85,44 @@ class Model(eqx.Module):
         self, frame: Frame | str, q: Vector7, F_T_EE: Transform = None, EE_T_K: Transform = None
     ) -> Float[Array, "4 4"]:
         """O_T_X, the pose of a frame in the base, m. `F_T_EE` and `EE_T_K` matter for the last two frames only."""
-        return _pose(self, Frame.of(frame), self._vector("q", q), *self._transforms(F_T_EE, EE_T_K))
+        return quantities.pose(self, Frame.of(frame), self._vector("q", q), *self._transforms(F_T_EE, EE_T_K))
 
     def zero_jacobian(
         self, frame: Frame | str, q: Vector7, F_T_EE: Transform = None, EE_T_K: Transform = None
     ) -> Float[Array, "6 7"]:
         """Jacobian of the frame's origin in base axes: rows 0-2 its velocity (m/rad), 3-5 the angular velocity."""
-        return _zero_jacobian(self, Frame.of(frame), self._vector("q", q), *self._transforms(F_T_EE, EE_T_K))
+        return quantities.zero_jacobian(self, Frame.of(frame), self._vector("q", q), *self._transforms(F_T_EE, EE_T_K))
 
     def body_jacobian(
         self, frame: Frame | str, q: Vector7, F_T_EE: Transform = None, EE_T_K: Transform = None
     ) -> Float[Array, "6 7"]:
         """The same motion in the frame's own axes: blkdiag(R^T, R^T) times the zero Jacobian."""
-        return _body_jacobian(self, Frame.of(frame), self._vector("q", q), *self._transforms(F_T_EE, EE_T_K))
+        return quantities.body_jacobian(self, Frame.of(frame), self._vector("q", q), *self._transforms(F_T_EE, EE_T_K))
 
     def jacobian_dot(
         self, frame: Frame | str, q: Vector7, dq: Vector7, F_T_EE: Transform = None, EE_T_K: Transform = None
     ) -> Float[Array, "6 7"]:
         """Time derivative of the zero Jacobian along dq: the frame's acceleration is J ddq + jacobian_dot dq."""
         velocity = self._vector("dq", dq)
-        return _jacobian_dot(self, Frame.of(frame), self._vector("q", q), velocity, *self._transforms(F_T_EE, EE_T_K))
+        return quantities.jacobian_dot(
+            self, Frame.of(frame), self._vector("q", q), velocity, *self._transforms(F_T_EE, EE_T_K)
+        )
 
     # --- dynamics ---------------------------------------------------------------------------------------------------
 
     def mass(self, q: Vector7, payload: Payload | None = None) -> Float[Array, "7 7"]:
         """Mass matrix, kg m^2, exactly symmetric."""
-        return _mass(self, self._vector("q", q), payload)
+        return quantities.mass(self, self._vector("q", q), payload)
 
     def coriolis(self, q: Vector7, dq: Vector7, payload: Payload | None = None) -> Float[Array, "7"]:
         """Coriolis and centrifugal torques C(q, dq) dq, N m."""
-        return _coriolis(self, self._vector("q", q), self._vector("dq", dq), payload)
+        return quantities.coriolis(self, self._vector("q", q), self._vector("dq", dq), payload)
 
     def gravity(
         self, q: Vector7, payload: Payload | None = None, gravity_earth: Gravity = GRAVITY_EARTH
     ) -> Float[Array, "7"]:
         """Torques that hold the arm against `gravity_earth` (m/s^2, base axes), N m."""
-        return _gravity(self, self._vector("q", q), payload, self._vector("gravity_earth", gravity_earth, 3))
+        return quantities.gravity(self, self._vector("q", q), payload, self._vector("gravity_earth", gravity_earth, 3))
 
     def inverse_dynamics(
         self,
@@ -132,7 +134,7 @@ class Model(eqx.Module):
     ) -> Float[Array, "7"]:
         """Torques M ddq + C dq + g, N m."""
         state = self._vector("q", q), self._vector("dq", dq), self._vector("ddq", ddq)
-        return _inverse_dynamics(self, *state, payload, self._vector("gravity_earth", gravity_earth, 3))
+        return quantities.inverse_dynamics(self, *state, payload, self._vector("gravity_earth", gravity_earth, 3))
 
     def forward_dynamics(
         self,
@@ -144,11 +146,11 @@ class Model(eqx.Module):
     ) -> Float[Array, "7"]:
         """Accelerations, rad/s^2, that torques tau (N m, gravity not compensated) produce."""
         state = self._vector("q", q), self._vector("dq", dq), self._vector("tau", tau)
-        return _forward_dynamics(self, *state, payload, self._vector("gravity_earth", gravity_earth, 3))
+        return quantities.forward_dynamics(self, *state, payload, self._vector("gravity_earth", gravity_earth, 3))
 
     def coriolis_matrix(self, q: Vector7, dq: Vector7, payload: Payload | None = None) -> Float[Array, "7 7"]:
         """C(q, dq) from Christoffel symbols: C dq is `coriolis`, dM/dt - 2 C is skew-symmetric."""
-        return _coriolis_matrix(self, self._vector("q", q), self._vector("dq", dq), payload)
+        return quantities.coriolis_matrix(self, self._vector("q", q), self._vector("dq", dq), payload)
 
     # --- parameters -------------------------------------------------------------------------------------------------
 
@@ -167,11 +169,11 @@ class Model(eqx.Module):
     ) -> Float[Array, "7 70"]:
         """Y with Y @ phi.ravel() = inverse_dynamics (without payload); does not depend on phi."""
         state = self._vector("q", q), self._vector("dq", dq), self._vector("ddq", ddq)
-        return _regressor(self, *state, self._vector("gravity_earth", gravity_earth, 3))
+        return quantities.regressor(self, *state, self._vector("gravity_earth", gravity_earth, 3))
 
     def mass_regressor(self, q: Vector7) -> Float[Array, "7 7 70"]:
         """mass_regressor @ phi.ravel() = mass (without payload); does not depend on phi."""
-        return _mass_regressor(self, self._vector("q", q))
+        return quantities.mass_regressor(self, self._vector("q", q))
 
     def to_urdf(self) -> str:
         """The arm as URDF text; `Model.from_urdf` of it gives the same numbers, bit for bit.
@@ -220,97 +222,3 @@ class Model(eqx.Module):
         F = None if F_T_EE is None else arguments.transform("F_T_EE", F_T_EE, self.dtype)
         K = None if EE_T_K is None else arguments.transform("EE_T_K", EE_T_K, self.dtype)
         return F, K
-
-
-# Module-level so that each is traced and compiled once, whichever Model object calls it.
-
-
-def _frame(model: Model, frame: Frame, links: Placement, F_T_EE: Array | None, EE_T_K: Array | None) -> Array:
-    """O_T_X as plain 4x4 products."""
-    if frame not in (Frame.FLANGE, Frame.END_EFFECTOR, Frame.STIFFNESS):
-        return spatial.to_matrix(Placement(links.rotation[frame.link], links.translation[frame.link]))
-    last = Placement(links.rotation[6], links.translation[6])
-    T = spatial.to_matrix(spatial.compose(last, model.flange))
-    if frame is not Frame.FLANGE and F_T_EE is not None:
-        T = spatial.product(T, F_T_EE)
-    if frame is Frame.STIFFNESS and EE_T_K is not None:
-        T = spatial.product(T, EE_T_K)
-    return T
-
-
-@partial(jax.jit, static_argnames="frame")
-def _pose(model: Model, frame: Frame, q, F_T_EE, EE_T_K):
-    return _frame(model, frame, dynamics.link_placements(model.chain, q), F_T_EE, EE_T_K)
-
-
-@partial(jax.jit, static_argnames="frame")
-def _zero_jacobian(model: Model, frame: Frame, q, F_T_EE, EE_T_K):
-    links = dynamics.link_placements(model.chain, q)
-    return dynamics.zero_jacobian(links, frame.link, _frame(model, frame, links, F_T_EE, EE_T_K)[:3, 3])
-
-
-@partial(jax.jit, static_argnames="frame")
-def _body_jacobian(model: Model, frame: Frame, q, F_T_EE, EE_T_K):
-    links = dynamics.link_placements(model.chain, q)
-    T = _frame(model, frame, links, F_T_EE, EE_T_K)
-    return dynamics.body_jacobian(dynamics.zero_jacobian(links, frame.link, T[:3, 3]), T[:3, :3])
-
-
-@partial(jax.jit, static_argnames="frame")
-def _jacobian_dot(model: Model, frame: Frame, q, dq, F_T_EE, EE_T_K):
-    return jax.jvp(lambda x: _zero_jacobian(model, frame, x, F_T_EE, EE_T_K), (q,), (dq,))[1]
-
-
-def _loaded(model: Model, payload: Payload | None) -> Chain:
-    """The chain with the payload on its last link, by the model's payload rule."""
-    if payload is None:
-        return model.chain
-    m, center, phi = in_joint_frame(model.flange, jax.tree.map(lambda x: jnp.asarray(x, model.dtype), payload))
-    if model.payload_rule == "library":
-        # The library's own mass of its last body is m7, while m7 c7x and m7 c7y are shared with the set.
-        own = model.chain.phi[6]
-        c7 = jnp.stack([own[1] / model.m7, own[2] / model.m7, model.c7z])
-        phi = phi + library_term(m, center, model.m7, c7)
-    return model.chain.add_to_last(phi)
-
-
-@jax.jit
-def _mass(model: Model, q, payload):
-    return dynamics.crba(_loaded(model, payload), q)
-
-
-@jax.jit
-def _coriolis(model: Model, q, dq, payload):
-    return dynamics.rnea(_loaded(model, payload), q, dq, jnp.zeros_like(q), jnp.zeros(3, q.dtype))
-
-
-@jax.jit
-def _gravity(model: Model, q, payload, gravity):
-    rest = jnp.zeros_like(q)
-    return dynamics.rnea(_loaded(model, payload), q, rest, rest, gravity)
-
-
-@jax.jit
-def _inverse_dynamics(model: Model, q, dq, ddq, payload, gravity):
-    # The library's gravity vector does not contain the rule's additional term; nor does a rotational inertia enter it.
-    return dynamics.rnea(_loaded(model, payload), q, dq, ddq, gravity)
-
-
-@jax.jit
-def _forward_dynamics(model: Model, q, dq, tau, payload, gravity):
-    return dynamics.aba(_loaded(model, payload), q, dq, tau, gravity)
-
-
-@jax.jit
-def _coriolis_matrix(model: Model, q, dq, payload):
-    return dynamics.coriolis_matrix(_loaded(model, payload), q, dq)
-
-
-@jax.jit
-def _regressor(model: Model, q, dq, ddq, gravity):
-    return dynamics.torque_regressor(model.chain, q, dq, ddq, gravity)
-
-
-@jax.jit
-def _mass_regressor(model: Model, q):
-    return dynamics.mass_regressor(model.chain, q)

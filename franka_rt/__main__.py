@@ -10,6 +10,8 @@ from franka_rt.errors import FrankaException
 
 # command -> (module, what it does)
 COMMANDS = {
+    "read": ("franka_rt.command_read", "states of a robot, one after the other"),
+    "record": ("franka_rt.command_record", "all traffic of a reading session to a file"),
     "sim": ("franka_rt.sim.command", "a simulated FER or FR3 on real sockets"),
 }
 

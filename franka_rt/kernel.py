@@ -331,4 +331,8 @@ def load(path: str | os.PathLike[str]) -> Kernel:
         KernelException: unreadable, truncated, damaged, newer than this package, or compiled for another machine; the
             text says which.
     """
-    return Kernel(read(path), os.fspath(path))
+    origin = os.fspath(path)
+    try:
+        return Kernel(read(path), origin)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise KernelException(f"{origin} has an incomplete manifest or library ({error}): compile it again") from error

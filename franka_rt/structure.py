@@ -16,9 +16,7 @@ Description = dict[str, Any] | None
 
 def is_plain(description: Description) -> bool:
     """Whether it is a tuple of arrays."""
-    return description is not None and all(
-        part is not None and "leaf" in part for part in description.get("tuple", [None])
-    )
+    return description is not None and all(part is not None and "leaf" in part for part in description.get("tuple", [None]))
 
 
 def flatten(description: Description, value: Any, where: str = "the arguments") -> list[Any]:

@@ -7,10 +7,9 @@ import jax
 import numpy as np
 import pytest
 
-jax.config.update("jax_enable_x64", True)
+from .reference import DATA
 
-DATA = Path(__file__).parent / "data"
-READY = np.array([0.0, -np.pi / 4, 0.0, -3 * np.pi / 4, 0.0, np.pi / 2, np.pi / 4])
+jax.config.update("jax_enable_x64", True)
 
 
 @pytest.fixture(scope="session")

@@ -126,7 +126,7 @@ def test_mass_matrix_is_kinetic_energy(n):
 
     def identity(case: Case):
         links, rates = jax.jvp(lambda q: dynamics.link_placements(case.chain, q), (case.q,), (case.dq,))
-        energy = jax.vmap(body_energy)(links.rotation, *rates, case.chain.phi).sum()
+        energy = jax.vmap(body_energy)(links.rotation, rates.rotation, rates.translation, case.chain.phi).sum()
         return (case.dq @ dynamics.crba(case.chain, case.q) @ case.dq / 2 - energy) / scale(energy)
 
     assert largest(identity, n) <= 1e-13

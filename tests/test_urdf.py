@@ -79,7 +79,7 @@ def test_any_parameters_and_placements_round_trip():
         phi = rng.normal(size=(7, 10)) * 10.0 ** rng.integers(-9, 3, (7, 10))
         phi[3, :4] = 0.0
         phi[5, 6] = 0.0
-        rpy = [tuple(float(x) for x in rng.uniform(-1.5, 1.5, 3)) for _ in range(7)]
+        rpy = [(float(x), float(y), float(z)) for x, y, z in rng.uniform(-1.5, 1.5, (7, 3))]
         joints = tuple(replace(j, rpy=angles) for j, angles in zip(arm.description.joints, rpy, strict=True))
         changed = replace(
             arm,
@@ -245,9 +245,7 @@ def test_prefixes(vendor_urdf, prefix):
     ids=["text", "bom", "blank", "bytes", "utf-16"],
 )
 def test_text_and_bytes(vendor_urdf, encode):
-    text = vendor_urdf if encode is not None else ""
-    source = encode(text.lstrip())
-    assert_same(read_arm(source), read_arm(vendor_urdf))
+    assert_same(read_arm(encode(vendor_urdf.lstrip())), read_arm(vendor_urdf))
 
 
 def test_fixed_links_are_merged_with_rotation_and_parallel_axis():

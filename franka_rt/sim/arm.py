@@ -30,7 +30,7 @@ from franka_rt.sim.monitor import Monitor
 from franka_rt.sim.motion import MAX_LOST, Motion, is_finite
 from franka_rt.sim.parameters import ArmParameters
 from franka_rt.sim.plant import Plant
-from franka_rt.sim.report import modes, write_state
+from franka_rt.sim.report import modes, views, write_state
 from franka_rt.sim.setpoint import Setpoint
 from franka_rt.sim.settings import Settings
 from franka_rt.state_writer import StateWriter
@@ -59,6 +59,7 @@ class Arm:
         errors, reflex_reason: names of the flags that are set.
         outbox: answers that have not been sent yet.
         background: answers that take long.
+        taken, lost: commands that came in time and that did not, in all motions so far.
     """
 
     def __init__(self, parameters: ArmParameters, model: ArmModel, hand: bool = True, first_id: int = 1000) -> None:
@@ -70,6 +71,7 @@ class Arm:
         self.monitor = Monitor(parameters, model)
         self.machine = MotionMachine(self.dialect)
         self.writer = StateWriter(self.dialect)
+        self.views = views(self.writer)
         self.mode = RobotMode.IDLE
         self.motion: Motion | None = None
         self.message_id = first_id
@@ -77,6 +79,7 @@ class Arm:
         self.reflex_reason: set[str] = set()
         self.outbox: list[Reply] = []
         self.background = Background()
+        self.taken = self.lost = 0
         self._stops: list[Request] = []
         self._recovery: tuple[Request, int] | None = None
         self._acceleration = parameters.acceleration
@@ -181,6 +184,8 @@ class Arm:
         if motion.braking is not None:
             return self._slow_down(motion)
         command = motion.command(self.message_id)
+        self.taken += command is not None
+        self.lost += motion.lost_in_row > 0
         if command is not None and not is_finite(command):
             return self._end(Event.INPUT_ERROR)
         raised = motion.follow(command, self.checks)

@@ -29,8 +29,14 @@ def run(arguments: argparse.Namespace) -> None:
     """Simulate; reports sessions and modes as they change."""
     print("Preparing the model (a few seconds the first time) ...", flush=True)
     gripper = None if arguments.no_gripper else arguments.gripper_port
-    ports = arguments.port, gripper, arguments.vacuum_gripper_port
-    with SimulatedRobot(arguments.robot, arguments.host, *ports, realtime=not arguments.lock_step) as sim:
+    with SimulatedRobot(
+        arguments.robot,
+        arguments.host,
+        arguments.port,
+        gripper,
+        realtime=not arguments.lock_step,
+        vacuum_gripper_port=arguments.vacuum_gripper_port,
+    ) as sim:
         print(f"{sim} is ready; hand: {sim.gripper_port}, vacuum gripper: {sim.vacuum_gripper_port}. Ctrl-C ends it.")
         _report(sim, time.monotonic() + arguments.seconds)
 

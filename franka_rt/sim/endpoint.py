@@ -48,7 +48,7 @@ class Device(Protocol):
 
 
 class Endpoint:
-    """Sockets of a device.
+    """Sockets of a device; ``listener`` is the bound TCP socket and is closed by :meth:`close`.
 
     Attributes:
         port: TCP port it listens on.
@@ -56,10 +56,10 @@ class Endpoint:
         sessions: how many clients have been accepted.
     """
 
-    def __init__(self, device: Device, host: str, port: int, faults: Faults, seed: int) -> None:
+    def __init__(self, device: Device, listener: socket.socket, faults: Faults, seed: int) -> None:
         self.device = device
         self._seed = seed
-        self._listener = socket.create_server((host, port), backlog=8)
+        self._listener = listener
         self._listener.setblocking(False)
         self.port = self._listener.getsockname()[1]
         self._tcp: socket.socket | None = None

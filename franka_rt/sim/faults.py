@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from franka_rt.dialect import CommandName, Status
+from franka_rt.dialect import CommandName, Dialect, Status
 from franka_rt.errors import InvalidArgumentException
 
 __all__ = ["Faults", "Link"]
@@ -56,6 +56,13 @@ class Faults:
         except ValueError as error:
             raise InvalidArgumentException(f"franka_rt: cannot refuse: {error}.") from None
         object.__setattr__(self, "refuse", refuse)
+
+    def check(self, dialect: Dialect) -> None:
+        """InvalidArgumentException if a command of a protocol shall be refused with a status that it does not have."""
+        for command, status in self.refuse.items():
+            spec = dialect.commands.get(CommandName(command))
+            if spec is not None:
+                spec.status_number(Status(status))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for another process; ``Faults(**faults.to_dict())`` gives it back."""

@@ -8,19 +8,19 @@ Signatures: libfranka 0.9's public sources (model of the FCI, section 4.1).
 
 from __future__ import annotations
 
-import platform
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from franka_rt.errors import ModelException
+from franka_rt.model_library import machine
 from franka_rt.sim.model import ArmModel
 
 __all__ = ["functions", "model_library"]
 
-# (architecture of the request, what the compiler calls its baseline); system 0 is Linux (FCI protocol, section 11).
-_MACHINES = {"x86_64": (0, "x86-64"), "aarch64": (3, "generic")}
-_LINUX = 0
+# Architecture and system of the request -> what the compiler calls the oldest such machine (FCI protocol, section 11).
+_BASELINES = {(0, 0): "x86-64", (3, 0): "generic"}
 
 # Leaves of the kernel: name -> (parts, numbers in each).
 _OUTPUTS = {"pose": (9, 16), "body": (9, 42), "zero": (9, 42), "mass": (1, 49), "coriolis": (1, 7), "gravity": (1, 7)}
@@ -35,10 +35,12 @@ def model_library(model: ArmModel, arguments: Any) -> bytes | None:
 
     Takes seconds the first time (once per model and process).
     """
-    architecture, cpu = _MACHINES.get(platform.machine(), (None, ""))
-    if platform.system() != "Linux" or int(arguments["system"]) != _LINUX:
+    try:
+        here = tuple(machine().values())
+    except ModelException:
         return None
-    return _build(model, cpu) if int(arguments["architecture"]) == architecture else None
+    asked = int(arguments["architecture"]), int(arguments["system"])
+    return _build(model, _BASELINES[asked]) if asked == here and asked in _BASELINES else None
 
 
 def functions() -> dict[str, tuple[tuple[str, ...], str, int]]:

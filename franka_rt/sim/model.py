@@ -1,6 +1,6 @@
-"""The rigid-body model under the simulation: franka_jax's, evaluated once per millisecond.
+"""The rigid-body model under the simulation: franka_jax's compiled model, evaluated once per millisecond.
 
-The only module of the simulation that imports franka_jax, and inside functions only.
+With ``library.py`` the only module of the simulation that imports franka_jax, and inside functions only.
 """
 
 from __future__ import annotations
@@ -13,18 +13,21 @@ import numpy as np
 
 from franka_rt.errors import InvalidArgumentException
 
-__all__ = ["ArmModel", "Kinematics", "Load", "Quantities", "load_model"]
+__all__ = ["GRAVITY", "ArmModel", "Kinematics", "Load", "Quantities", "load_model"]
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
 """Base axes, m/s^2."""
 
+_REST = np.zeros(7)
 
-class Load(NamedTuple):
+
+@dataclass(frozen=True, eq=False)
+class Load:
     """End effector and load as one body: kg; (3,) m from the flange, flange axes; (3,3) kg m^2 about its centre."""
 
-    mass: float
-    center: np.ndarray
-    inertia: np.ndarray
+    m_total: float
+    F_x_Ctotal: np.ndarray
+    I_total: np.ndarray
 
 
 class Kinematics(NamedTuple):
@@ -50,26 +53,26 @@ class ArmModel:
 
     Attributes:
         model: the ``franka_jax.Model``.
+        compiled: the same, compiled.
         lower, upper, velocity, effort: (7,) limits of its description, rad, rad/s, Nm.
         envelope: (offset rad/s, deceleration rad/s^2), (7,) each, of position-dependent velocity limits, or None.
     """
 
     model: Any
+    compiled: Any
     lower: np.ndarray
     upper: np.ndarray
     velocity: np.ndarray
     effort: np.ndarray
     envelope: tuple[np.ndarray, np.ndarray] | None
-    _evaluate: Any
-    _kinematics: Any
 
     def evaluate(self, q: np.ndarray, dq: np.ndarray, load: Load, F_T_EE: np.ndarray) -> Quantities:
         """All quantities at (q, dq) rad, rad/s with a load and an end effector frame (4,4) in the flange."""
-        return Quantities(*self._evaluate(q, dq, *load, F_T_EE))
+        return Quantities(*self.compiled.evaluate(q, dq, load, F_T_EE, None, GRAVITY))
 
     def kinematics(self, q: np.ndarray, F_T_EE: np.ndarray) -> Kinematics:
         """The end effector at q alone."""
-        return Kinematics(*self._kinematics(q, F_T_EE))
+        return Kinematics(*self.compiled.evaluate(q, _REST, None, F_T_EE)[:2])
 
     def velocity_limits(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(lower, upper) joint velocity limits at q, rad/s (FCI protocol 9.6, without the client's margin)."""
@@ -99,28 +102,14 @@ def load_model(robot: str) -> ArmModel:
 
     with jax.enable_x64(True):
         model = getattr(franka_jax, robot)()
-        limits = model.limits
-        evaluate, kinematics = _compile(model)
+        compiled = franka_jax.compile_model(model)
+        limits, envelope = model.limits, _envelope(model)
+    return ArmModel(model, compiled, limits.lower, limits.upper, limits.velocity, limits.effort, envelope)
+
+
+def _envelope(model: Any) -> tuple[np.ndarray, np.ndarray] | None:
     try:
         envelope = model.velocity_envelope
-        envelope = envelope.velocity_offset, envelope.deceleration_limit
-    except ValueError:
-        envelope = None
-    return ArmModel(model, limits.lower, limits.upper, limits.velocity, limits.effort, envelope, evaluate, kinematics)
-
-
-def _compile(model: Any) -> tuple[Any, Any]:
-    """Both evaluations as kernels of numpy arrays (on XLA where there is no C compiler)."""
-    from franka_jax import Payload, aot
-
-    def kinematics(q, F_T_EE):
-        return model.pose("end_effector", q, F_T_EE), model.zero_jacobian("end_effector", q, F_T_EE)
-
-    def evaluate(q, dq, mass, center, inertia, F_T_EE):
-        payload = Payload(mass, center, inertia)
-        dynamics = model.mass(q, payload), model.coriolis(q, dq, payload), model.gravity(q, payload, GRAVITY)
-        return *kinematics(q, F_T_EE), *dynamics
-
-    q, T = np.zeros(7), np.eye(4)
-    full = aot.compile_function(evaluate, q, q, np.zeros(()), np.zeros(3), np.zeros((3, 3)), T)
-    return full, aot.compile_function(kinematics, q, T)
+    except ValueError:  # the FER has none
+        return None
+    return envelope.velocity_offset, envelope.deceleration_limit

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from franka_rt.dialect import ControllerMode, GeneratorMode
 from franka_rt.sim.model import GRAVITY
 from franka_rt.sim.setpoint import elbow_sign
+from franka_rt.state_fields import MATRIX_SHAPES
+from franka_rt.state_writer import StateWriter
 
 if TYPE_CHECKING:
     from franka_rt.sim.arm import Arm
 
-__all__ = ["modes", "write_state"]
+Fields = Iterator[tuple[str, Any]]
+
+__all__ = ["modes", "views", "write_state"]
+
+
+def views(writer: StateWriter) -> dict[str, np.ndarray]:
+    """Every array field of the datagram as something to assign to, matrices in C order: half the time of a tick."""
+    found = {}
+    for name in writer.dialect.state.names or ():
+        field = writer.record[name]
+        if field.ndim:
+            shape = MATRIX_SHAPES.get(field.size)
+            found[name] = field if shape is None or field.ndim > 1 else field.reshape(shape).T
+    return found
 
 
 def modes(arm: Arm) -> tuple[int, int, int]:
@@ -26,53 +42,49 @@ def modes(arm: Arm) -> tuple[int, int, int]:
 
 def write_state(arm: Arm) -> bytes:
     """The datagram of the arm's present state."""
-    w = arm.writer
-    generator, controller, mode = modes(arm)
-    w.update(message_id=arm.message_id, motion_generator_mode=generator, controller_mode=controller, robot_mode=mode)
-    w["errors"], w["reflex_reason"] = arm.errors, arm.reflex_reason
-    w["control_command_success_rate"] = arm.motion.success_rate if arm.motion else 0.0
-    _measured(arm)
-    _desired(arm)
-    return w.datagram()
+    record = arm.writer.record
+    record["message_id"] = arm.message_id
+    record["motion_generator_mode"], record["controller_mode"], record["robot_mode"] = modes(arm)
+    record["control_command_success_rate"] = arm.motion.success_rate if arm.motion else 0.0
+    arm.writer["errors"], arm.writer["reflex_reason"] = arm.errors, arm.reflex_reason
+    for name, value in (*_measured(arm), *_desired(arm)):
+        arm.views[name][...] = value
+    return arm.writer.datagram()
 
 
-def _measured(arm: Arm) -> None:
+def _measured(arm: Arm) -> Fields:
     plant, monitor, elasticity = arm.plant, arm.monitor, arm.parameters.elasticity
-    arm.writer.update(
-        q=plant.q,
-        dq=plant.dq,
-        tau_J=plant.tau_J,
-        dtau_J=plant.dtau_J,
-        theta=plant.q + plant.tau_J / elasticity,
-        dtheta=plant.dq + plant.dtau_J / elasticity,
-        O_T_EE=plant.quantities.pose,
-        O_ddP_O=GRAVITY,
-        elbow=(plant.q[2], elbow_sign(plant.q)),
-        tau_ext_hat_filtered=plant.tau_ext,
-        O_F_ext_hat_K=monitor.wrench_base,
-        K_F_ext_hat_K=monitor.wrench_own,
-        joint_contact=monitor.joint_contact,
-        cartesian_contact=monitor.cartesian_contact,
-        joint_collision=monitor.joint_collision,
-        cartesian_collision=monitor.cartesian_collision,
-    )
+    yield "q", plant.q
+    yield "dq", plant.dq
+    yield "tau_J", plant.tau_J
+    yield "dtau_J", plant.dtau_J
+    yield "theta", plant.q + plant.tau_J / elasticity
+    yield "dtheta", plant.dq + plant.dtau_J / elasticity
+    yield "O_T_EE", plant.quantities.pose
+    yield "O_ddP_O", GRAVITY
+    yield "elbow", (plant.q[2], elbow_sign(plant.q))
+    yield "tau_ext_hat_filtered", plant.tau_ext
+    yield "O_F_ext_hat_K", monitor.wrench_base
+    yield "K_F_ext_hat_K", monitor.wrench_own
+    yield "joint_contact", monitor.joint_contact
+    yield "cartesian_contact", monitor.cartesian_contact
+    yield "joint_collision", monitor.joint_collision
+    yield "cartesian_collision", monitor.cartesian_collision
 
 
-def _desired(arm: Arm) -> None:
+def _desired(arm: Arm) -> Fields:
     s = arm.setpoint
     sign = elbow_sign(s.q)
-    arm.writer.update(
-        q_d=s.q,
-        dq_d=s.dq,
-        ddq_d=s.ddq,
-        tau_J_d=s.torque,
-        O_T_EE_d=s.pose,
-        O_dP_EE_d=s.jacobian @ s.dq if s.dq.any() else np.zeros(6),
-        O_T_EE_c=s.commanded_pose,
-        O_dP_EE_c=s.twist,
-        O_ddP_EE_c=s.acceleration,
-        elbow_d=(s.q[2], sign),
-        elbow_c=(s.elbow, sign),
-        delbow_c=(s.delbow, 0.0),
-        ddelbow_c=(s.ddelbow, 0.0),
-    )
+    yield "q_d", s.q
+    yield "dq_d", s.dq
+    yield "ddq_d", s.ddq
+    yield "tau_J_d", s.torque
+    yield "O_T_EE_d", s.pose
+    yield "O_dP_EE_d", s.jacobian @ s.dq
+    yield "O_T_EE_c", s.commanded_pose
+    yield "O_dP_EE_c", s.twist
+    yield "O_ddP_EE_c", s.acceleration
+    yield "elbow_d", (s.q[2], sign)
+    yield "elbow_c", (s.elbow, sign)
+    yield "delbow_c", (s.delbow, 0.0)
+    yield "ddelbow_c", (s.ddelbow, 0.0)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from franka_rt.errors import InvalidArgumentException, NetworkException
+from franka_rt.errors import InvalidArgumentException
 from franka_rt.sim.faults import Faults
 from franka_rt.sim.host import Host, ProcessHost, ThreadHost
 from franka_rt.sim.parameters import PARAMETERS
@@ -26,11 +26,11 @@ class SimulatedRobot:
         port: TCP port of the arm; 0 takes any free one, read it back from :attr:`port`. The vendor's clients know
             1337 only, so give each server its own 127.x address for them.
         gripper_port: the same for the hand (vendor: 1338); None for an arm without hand.
-        vacuum_gripper_port: the same for a vacuum gripper (vendor: 1339); None, the default, for none.
         realtime: True: 1 kHz by the clock, in a process of its own. False: lock-step, in a thread of this process: a
             motion goes on as fast as the client answers and depends on its commands alone.
         seed: of the random draws of faults.
         faults: what goes wrong, see :class:`Faults`.
+        vacuum_gripper_port: TCP port of a vacuum gripper (vendor: 1339); None, the default, for none.
 
     Raises InvalidArgumentException for an unknown robot, NetworkException if a port cannot be opened. Use it in a
     ``with`` statement or call :meth:`close`, which is idempotent.
@@ -47,20 +47,17 @@ class SimulatedRobot:
         host: str = "127.0.0.1",
         port: int = 1337,
         gripper_port: int | None = 1338,
-        vacuum_gripper_port: int | None = None,
         realtime: bool = True,
         seed: int = 0,
         faults: Faults | None = None,
+        vacuum_gripper_port: int | None = None,
     ) -> None:
         if robot not in PARAMETERS:
             raise InvalidArgumentException(f'franka_rt: there is no robot {robot!r}; it is "fer" or "fr3".')
         self.robot, self.host, self.dialect = robot, host, PARAMETERS[robot].dialect
         ports = port, gripper_port, vacuum_gripper_port
         configuration = Configuration(robot, host, *ports, realtime, seed, faults or Faults())
-        try:
-            self._host: Host | None = (ProcessHost if realtime else ThreadHost)(configuration)
-        except OSError as error:
-            raise NetworkException(f"franka_rt: cannot listen on {host}: {error}.") from error
+        self._host: Host | None = (ProcessHost if realtime else ThreadHost)(configuration)
         found = iter(self._host.ports)
         opened = [None if wanted is None else next(found) for wanted in ports]
         self.port: int = opened[0] or 0
@@ -121,8 +118,10 @@ class SimulatedRobot:
         return RobotState(self.dialect, bytes.fromhex(self._operate("state")))
 
     def statistics(self) -> dict[str, Any]:
-        """``ticks``, ``late`` (milliseconds that the machine could not keep), ``sessions``, ``connected``, ``mode``,
-        ``moving``.
+        """What has happened so far.
+
+        ``ticks`` of the millisecond counter, ``late`` ones that the machine could not keep, commands ``taken`` in time
+        and ``lost``, ``sessions``, whether a client is ``connected``, the ``mode`` and whether the arm is ``moving``.
         """
         return self._operate("statistics")
 

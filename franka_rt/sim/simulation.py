@@ -10,16 +10,18 @@ depends on the commands alone, not on the clock.
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import select
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
+from franka_rt.errors import NetworkException
 from franka_rt.sim.arm import Arm
 from franka_rt.sim.endpoint import Endpoint
 from franka_rt.sim.faults import Faults
@@ -58,11 +60,28 @@ class Configuration:
         return cls(**{**plain, "faults": Faults(**plain["faults"])})
 
 
+def _listen(host: str, ports: Iterable[int | None]) -> list[socket.socket | None]:
+    """A bound socket for each port; none is left open if one of them cannot be had."""
+    with contextlib.ExitStack() as opened:
+        try:
+            sockets = [
+                None if port is None else opened.enter_context(socket.create_server((host, port), backlog=8))
+                for port in ports
+            ]
+        except OSError as error:
+            text = f"franka_rt: the simulated robot cannot listen on {host}: {error}."
+            raise NetworkException(text, "Choose another address or port; 0 takes any free one.") from error
+        opened.pop_all()
+    return sockets
+
+
 class Simulation:
     """Devices, sockets and the loop; all of it in the thread that calls :meth:`run`, others use :meth:`call`."""
 
     def __init__(self, configuration: Configuration) -> None:
         c = self.configuration = configuration
+        c.faults.check(PARAMETERS[c.robot].dialect)
+        listeners = _listen(c.host, (c.port, c.gripper_port, c.vacuum_gripper_port))
         self.arm = Arm(PARAMETERS[c.robot], load_model(c.robot), hand=c.gripper_port is not None)
         self.gripper, self.vacuum = Gripper(), VacuumGripper()
         self.late = 0
@@ -70,15 +89,9 @@ class Simulation:
         self._calls: queue.SimpleQueue[tuple[Callable[[], Any], Callable[[Any], None]]] = queue.SimpleQueue()
         self._wake, self._waker = socket.socketpair()
         self._wake.setblocking(False)
-        self.endpoints: list[Endpoint] = []
-        devices = ((self.arm, c.port), (self.gripper, c.gripper_port), (self.vacuum, c.vacuum_gripper_port))
-        try:
-            for device, port in devices:
-                if port is not None:
-                    self.endpoints.append(Endpoint(device, c.host, port, c.faults, c.seed))
-        except OSError:
-            self.close()
-            raise
+        devices = (self.arm, self.gripper, self.vacuum)
+        pairs = zip(devices, listeners, strict=True)
+        self.endpoints = [Endpoint(d, bound, c.faults, c.seed) for d, bound in pairs if bound is not None]
 
     # --- the loop -----------------------------------------------------------------------------------------------------
 
@@ -172,6 +185,8 @@ class Simulation:
         return {
             "ticks": self.arm.message_id,
             "late": self.late,
+            "taken": self.arm.taken,
+            "lost": self.arm.lost,
             "sessions": self.endpoints[0].sessions,
             "connected": self.endpoints[0].connected,
             "mode": self.arm.mode.name,
@@ -179,8 +194,10 @@ class Simulation:
         }
 
     def _set_faults(self, faults: dict[str, Any]) -> None:
+        wanted = Faults(**faults)
+        wanted.check(self.arm.dialect)
         for endpoint in self.endpoints:
-            endpoint.set_faults(Faults(**faults))
+            endpoint.set_faults(wanted)
 
     def _place(self, q: list[float]) -> None:
         self.arm.reset(np.array(q, float))

@@ -2,8 +2,6 @@ import jax
 import numpy as np
 import pytest
 
-jax.config.update("jax_enable_x64", True)
-
 #: Agreement with `jax.jit`, of each array's largest magnitude.
 TOLERANCE = 1e-13
 

@@ -4,8 +4,9 @@ import os
 
 import pytest
 
-from franka_rt.sim import SimulatedRobot
-from tests.conftest import READY
+from franka_rt.sim import Faults, SimulatedRobot
+from tests.reference import READY
+from tests.sim.driver import ROBOTS, Driver
 
 
 def address(number: int) -> str:
@@ -39,3 +40,24 @@ def fer(fer_sim):
     """The FER at its ready pose."""
     fer_sim.place(READY)
     return fer_sim
+
+
+@pytest.fixture(params=ROBOTS)
+def driver(request):
+    """An arm without sockets."""
+    return Driver(request.param)
+
+
+@pytest.fixture(scope="session", params=ROBOTS)
+def lock_step(request):
+    """A lock-step robot with both hands on free ports."""
+    with SimulatedRobot(request.param, port=0, gripper_port=0, vacuum_gripper_port=0, realtime=False) as sim:
+        yield sim
+
+
+@pytest.fixture
+def sim(lock_step):
+    """The lock-step robot at its ready pose, without faults."""
+    lock_step.place(READY)
+    yield lock_step
+    lock_step.set_faults(Faults())

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.conftest import READY
+from tests.reference import READY
 from tests.sim.peer import Peer
 
 pytestmark = pytest.mark.peer

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from tests.conftest import READY
+from tests.reference import READY
 from tests.sim.peer import Peer
 
 pytestmark = pytest.mark.peer

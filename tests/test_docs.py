@@ -1,0 +1,47 @@
+"""The documentation runs: every Python block, with the output printed below it, and the site without warnings."""
+
+import contextlib
+import io
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .reference import ROOT
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: Path):
+    """(code with its line numbers kept, expected output or None) of every Python block."""
+    text = page.read_text(encoding="utf-8")
+    for match in BLOCK.finditer(text):
+        yield "\n" * text[: match.start(1)].count("\n") + match[1], match[2]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_blocks_run_and_print_what_the_page_says(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    namespace = {"__name__": "documentation"}
+    for code, expected in blocks(page):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, page.name, "exec"), namespace)
+        if expected is not None:
+            assert lines(printed.getvalue()) == lines(expected)
+
+
+def lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.rstrip().splitlines()]
+
+
+def test_site_builds_without_warnings(tmp_path):
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-d", tmp_path / "doctrees"]
+    result = subprocess.run(
+        [*command, ROOT / "docs", tmp_path / "html"], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "html" / "index.html").stat().st_size > 5000
