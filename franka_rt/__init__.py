@@ -8,10 +8,14 @@ from franka_rt.active_control import ActiveControl
 from franka_rt.asynchronous import AsynchronousMotion, TargetStatus
 from franka_rt.commands import CartesianPose, CartesianVelocities, JointPositions, JointVelocities, Torques
 from franka_rt.dialect import CommandName, ControllerMode, GeneratorMode, RobotMode, Status
+from franka_rt.gripper import Gripper
+from franka_rt.gripper_dialect import DeviceStatus, VacuumProfile
+from franka_rt.gripper_state import GripperState, VacuumGripperState
 from franka_rt.loop_statistics import LoopStatistics
 from franka_rt.realtime import RealtimeConfig
 from franka_rt.robot import Robot, VirtualWallCuboid
 from franka_rt.state import Errors, RobotState
+from franka_rt.vacuum_gripper import VacuumGripper
 from franka_rt.versions import FciVersion, VersionPolicy
 
 __all__ = [
@@ -21,9 +25,12 @@ __all__ = [
     "CartesianVelocities",
     "CommandName",
     "ControllerMode",
+    "DeviceStatus",
     "Errors",
     "FciVersion",
     "GeneratorMode",
+    "Gripper",
+    "GripperState",
     "JointPositions",
     "JointVelocities",
     "LoopStatistics",
@@ -34,6 +41,9 @@ __all__ = [
     "Status",
     "TargetStatus",
     "Torques",
+    "VacuumGripper",
+    "VacuumGripperState",
+    "VacuumProfile",
     "VersionPolicy",
     "VirtualWallCuboid",
     "errors",

@@ -22,6 +22,8 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 
+import numpy as np
+
 from franka_rt import checks, rotations
 from franka_rt.dialect import RateLimits
 from franka_rt.errors import InvalidArgumentException
@@ -36,7 +38,7 @@ __all__ = [
     "limit_twist",
 ]
 
-Floats = Sequence[float]
+Floats = Sequence[float] | np.ndarray
 Triple = tuple[float, float, float]  # jerk, acceleration, velocity
 _EPSILON = rotations.EPSILON
 _ROTATION_MARGIN = 0.99
@@ -150,7 +152,7 @@ def limit_twist(twist: Floats, twist_last: Floats, acceleration_last: Floats, li
 
 
 def limit_pose(
-    pose: Floats, pose_last: Floats, twist_last: Floats, acceleration_last: Floats, limits: RateLimits
+    pose: Sequence[float], pose_last: Sequence[float], twist_last: Floats, acceleration_last: Floats, limits: RateLimits
 ) -> list[float]:
     """Flat column-major pose (16), given the last commanded pose, twist and its derivative.
 

@@ -67,11 +67,13 @@ def nearest_rotation(m: Rotation) -> Rotation:
 
 def _by_singular_values(m: Rotation) -> Rotation:
     if not all(map(math.isfinite, m)):
-        return (math.nan,) * 9
+        nan = math.nan
+        return nan, nan, nan, nan, nan, nan, nan, nan, nan
     u, _, vt = np.linalg.svd(np.reshape(m, (3, 3)))
     if np.linalg.det(u @ vt) < 0.0:
         u[:, 2] = -u[:, 2]
-    return tuple((u @ vt).ravel().tolist())
+    a, b, c, d, e, f, g, h, i = (u @ vt).ravel().tolist()
+    return a, b, c, d, e, f, g, h, i
 
 
 def quaternion(r: Rotation) -> Quaternion:

@@ -27,8 +27,8 @@ class Playback(ScriptedServer):
         super().__init__(dialect, host, port)
         self.contents = contents
         self.motions: list[list[Any]] = []
-        self.on[CommandName.MOVE] = Playback._begin
-        self.on_command = Playback._next
+        self.on[CommandName.MOVE] = lambda _, request: self._begin(request)
+        self.on_command = lambda _, command: self._next(command)
 
     def _begin(self, request):
         self.move = request

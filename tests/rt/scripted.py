@@ -11,7 +11,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -53,15 +53,14 @@ class ScriptedServer:
         self.sessions = 0
         self.period = 0.001
         self.due = 0.0
-        self.state = StateWriter(dialect)
-        self.state.update(message_id=1000, **IDLE)
+        self.state: Any = self.first_state()
         self.move: Request | None = None
         self._listener = socket.create_server((host, port))
         self.host, self.port = self._listener.getsockname()[:2]
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._serve, daemon=True)
 
-    def __enter__(self) -> ScriptedServer:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
@@ -70,6 +69,15 @@ class ScriptedServer:
         self._thread.join(5.0)
         self._listener.close()
         assert not self._thread.is_alive()
+
+    def first_state(self) -> Any:
+        state = StateWriter(self.dialect)
+        state.update(message_id=1000, **IDLE)
+        return state
+
+    def rest(self) -> None:
+        """As the robot is when a session begins."""
+        self.state.update(**IDLE)
 
     # -- what handlers use -----------------------------------------------------------------------------------------
 
@@ -106,7 +114,7 @@ class ScriptedServer:
         self.tcp, self.udp, self.connection = tcp, udp, ServerConnection(self.dialect)
         self.client: tuple[str, int] = ("", 0)
         self.sessions += 1
-        self.state.update(**IDLE)
+        self.rest()
         self.due = time.monotonic()
         while not self._stop.is_set():
             wait = max(0.0, self.due - time.monotonic())

@@ -3,6 +3,8 @@
 import gc
 import threading
 import time
+from collections.abc import Callable
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -52,7 +54,7 @@ def at_rest(server):
 class Script:
     """A callback that returns one output after the other, the last marked as finished, and notes its calls."""
 
-    def __init__(self, outputs, kind=Torques, calls=None, name="motion"):
+    def __init__(self, outputs, kind: Callable[..., Any] = Torques, calls=None, name="motion"):
         self.outputs, self.kind = list(outputs), kind
         self.calls = [] if calls is None else calls
         self.name = name

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,15 +56,15 @@ def test_recorded_joint_velocities(cases):
 
 
 def test_recorded_joint_positions(cases):
-    def limited(q, *last):
-        return limits.limit_joint_positions(q, *last, V10.limits, *ENVELOPE.bounds(last[0]))
+    def limited(q, last, v_last, a_last):
+        return limits.limit_joint_positions(q, last, v_last, a_last, V10.limits, *ENVELOPE.bounds(last))
 
     out = each(cases, limited, "q_c", "q_last", "dq_last", "ddq_last")
     np.testing.assert_allclose(out, cases["q_limited"], rtol=0, atol=1e-12)
 
 
 def test_recorded_twists(cases):
-    out = each(cases, lambda *x: limits.limit_twist(*x, V10.limits), "dP_c", "dP_last", "ddP_last")
+    out = each(cases, lambda x, v, a: limits.limit_twist(x, v, a, V10.limits), "dP_c", "dP_last", "ddP_last")
     np.testing.assert_allclose(out, cases["dP_limited"], rtol=0, atol=1e-12)
 
 
@@ -77,8 +78,8 @@ def test_recorded_poses(cases):
     (the known answers below, and the control loops, have it once)."""
     recorded = dataclasses.replace(V10.limits, rotational=tuple(0.99 * x for x in V10.limits.rotational))
 
-    def limited(pose, last, *rates):
-        return square(limits.limit_pose(flat(np.array(pose)), flat(np.array(last)), *rates, recorded))
+    def limited(pose, last, twist, acceleration):
+        return square(limits.limit_pose(flat(np.array(pose)), flat(np.array(last)), twist, acceleration, recorded))
 
     assert_poses(each(cases, limited, "O_T_EE_c", "O_T_EE_last", "dP_last", "ddP_last"), cases["O_T_EE_limited"])
 
@@ -228,11 +229,11 @@ def test_filters_refuse_what_is_not_finite(bad, argument):
     inputs[argument] = [*inputs[argument][:6], bad]
     text = "lowpass-filter: current or past input value of the signal to be filtered is infinite or NaN."
     with raises(InvalidArgumentException, text):
-        filters.low_pass(*inputs, CUTOFF_GAIN)
+        filters.low_pass(inputs[0], inputs[1], CUTOFF_GAIN)
     poses = [list(POSE), list(POSE_LAST)]
     poses[argument][13] = bad
     with raises(InvalidArgumentException, "Cartesian " + text):
-        filters.low_pass_pose(*poses, CUTOFF_GAIN)
+        filters.low_pass_pose(poses[0], poses[1], CUTOFF_GAIN)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
@@ -310,11 +311,19 @@ def test_envelope_of_the_real_robot(joint, q, limit):
 # -- rotations -----------------------------------------------------------------------------------------------------
 
 
+IDENTITY = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+
+
 def random_rotations(n=200):
     rng = np.random.default_rng(3)
     for _ in range(n):
         w, x, y, z = (v := rng.normal(size=4)) / np.linalg.norm(v)
         yield rotations.from_quaternion((w, x, y, z)), rng
+
+
+def nine(matrix) -> Any:
+    """Row by row, as a tuple."""
+    return tuple(matrix.ravel().tolist())
 
 
 def by_svd(m):
@@ -325,15 +334,15 @@ def by_svd(m):
 @pytest.mark.parametrize("noise", [0.0, 1e-12, 3e-8, 1e-5, 1e-2, 0.5])
 def test_nearest_rotation(noise):
     for rotation, rng in random_rotations():
-        matrix = tuple((np.array(rotation) + noise * rng.normal(size=9)).tolist())
+        matrix = nine(np.array(rotation) + noise * rng.normal(size=9))
         np.testing.assert_allclose(rotations.nearest_rotation(matrix), by_svd(matrix), rtol=0, atol=3e-14)
 
 
 def test_nearest_rotation_of_mirrored_and_sheared_matrices():
     for matrix in (np.diag([1.0, 1.0, -1.0]), np.diag([1.1, 1.1, 1.1]), np.eye(3) + np.eye(3, k=1)):
-        flattened = tuple((matrix + 1e-3 * np.arange(9).reshape(3, 3)).ravel().tolist())
+        flattened = nine(matrix + 1e-3 * np.arange(9).reshape(3, 3))
         np.testing.assert_allclose(rotations.nearest_rotation(flattened), by_svd(flattened), rtol=0, atol=1e-14)
-    assert all(map(math.isnan, rotations.nearest_rotation((math.nan,) * 9)))
+    assert all(map(math.isnan, rotations.nearest_rotation(nine(np.full(9, math.nan)))))
 
 
 def test_quaternions_and_axes_there_and_back():
@@ -342,11 +351,9 @@ def test_quaternions_and_axes_there_and_back():
         np.testing.assert_allclose(back, rotation, rtol=0, atol=4e-15)
         axis, angle = rotations.axis_angle(rotation)
         assert 0.0 <= angle <= math.pi
-        identity = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
-        turned = rotations.rotated(identity, axis, angle)
-        np.testing.assert_allclose(turned, rotation, rtol=0, atol=2e-14)
-    assert rotations.axis_angle(identity) == ((1.0, 0.0, 0.0), 0.0)
-    assert rotations.rotated(rotation, (0.0, 0.0, 0.0), 1e-3) == rotation
+        np.testing.assert_allclose(rotations.rotated(IDENTITY, axis, angle), rotation, rtol=0, atol=2e-14)
+        assert rotations.rotated(rotation, (0.0, 0.0, 0.0), 1e-3) == rotation
+    assert rotations.axis_angle(IDENTITY) == ((1.0, 0.0, 0.0), 0.0)
 
 
 def test_slerp_takes_the_shorter_arc():

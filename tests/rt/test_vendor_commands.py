@@ -88,10 +88,7 @@ def run_loop(robot, motion):
 
 
 def run_active(robot, motion):
-    start = {"cartesian_velocities": "cartesian_velocity", "torques": "torque"}.get(
-        motion.kind, motion.kind.rstrip("s")
-    )
-    start = {"joint_velocitie": "joint_velocity"}.get(start, start)
+    start = motion.kind.replace("velocities", "velocity").rstrip("s")
     kind = KINDS.get(motion.kind, Torques)
     outputs = motion.motion or motion.torque
     with getattr(robot, f"start_{start}_control")() as control:
