@@ -1,8 +1,8 @@
 """Nested arguments and results of a kernel, described by JSON.
 
 A description is `None`, `{"leaf": i}`, `{"tuple": [...]}`, `{"list": [...]}`, `{"dict": {name: ...}}` or
-`{"object": type name, "fields": {name: ...}}`. An object is read by its attributes (or as a mapping) and given back as a
-`types.SimpleNamespace`.
+`{"object": type name, "fields": {name: ...}}`. An object is read by its attributes (or as a mapping) and given back as
+a `types.SimpleNamespace`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ Description = dict[str, Any] | None
 
 def is_plain(description: Description) -> bool:
     """Whether it is a tuple of arrays."""
-    return description is not None and all(part is not None and "leaf" in part for part in description.get("tuple", [None]))
+    return description is not None and all(
+        part is not None and "leaf" in part for part in description.get("tuple", [None])
+    )
 
 
 def flatten(description: Description, value: Any, where: str = "the arguments") -> list[Any]:

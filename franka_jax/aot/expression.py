@@ -2,12 +2,12 @@
 
 A `Graph` holds every scalar of a function once. A *reference* is an integer `2 * node + sign`: the lowest bit says
 "negated". Signs therefore never cost an operation of their own: `-a * b`, `a * -b` and `-(a * b)` are one node, `a - b`
-and `b - a` are one node, and a fixed joint rotation of -90 degrees disappears like the identity does. Rounding to nearest
-is symmetric, so moving a sign changes no value.
+and `b - a` are one node, and a fixed joint rotation of -90 degrees disappears like the identity does. Rounding to
+nearest is symmetric, so moving a sign changes no value.
 
 Simplifications are those that keep the value of every *finite* expression: constants are folded in IEEE double
-arithmetic, `x * 0 = 0`, `x * 1 = x`, `x + 0 = x`, `x - x = 0`; equal expressions are shared (commutative operands sorted).
-Nothing is reassociated or distributed.
+arithmetic, `x * 0 = 0`, `x * 1 = x`, `x + 0 = x`, `x - x = 0`; equal expressions are shared (commutative operands
+sorted). Nothing is reassociated or distributed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from collections.abc import Callable, Iterable
 FLOAT, INT, BOOL = "f", "i", "b"
 
 #: f(-x) = -f(x) and f(-x) = f(x), exactly, in the C library as in XLA.
-ODD = frozenset({"sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "cbrt", "erf", "trunc", "rint", "round"})
+ODD = frozenset(
+    {"sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "cbrt", "erf", "trunc", "rint", "round"}
+)
 EVEN = frozenset({"cos", "cosh", "fabs"})
 
 
@@ -87,8 +89,8 @@ def wrap_integer(value: int, bits: int, signed: bool) -> int:
 class Graph:
     """A growing list of nodes; every method returns a reference (see the module's docstring).
 
-    `operations[n]` is `(name, *operands)`: operands are references, except for `input` (leaf, element), `const` (value),
-    and `wrap` (reference, bits, signed). `kinds[n]` is FLOAT, INT or BOOL.
+    `operations[n]` is `(name, *operands)`: operands are references, except for `input` (leaf, element), `const`
+    (value), and `wrap` (reference, bits, signed). `kinds[n]` is FLOAT, INT or BOOL.
     """
 
     def __init__(self) -> None:
@@ -110,7 +112,7 @@ class Graph:
             self.kinds.append(kind)
         return 2 * node
 
-    # leaves -----------------------------------------------------------------------------------------------------------
+    # leaves ---------------------------------------------------------------------------------------------------------
 
     def input(self, kind: str, leaf: int, element: int) -> int:
         """Element `element` (C order) of input leaf `leaf`."""
@@ -144,7 +146,7 @@ class Graph:
     def _constants(self, *refs: int) -> bool:
         return all(self.operations[ref >> 1][0] == "const" for ref in refs)
 
-    # float arithmetic -------------------------------------------------------------------------------------------------
+    # float arithmetic -----------------------------------------------------------------------------------------------
 
     def add(self, a: int, b: int) -> int:
         """a + b."""
@@ -232,7 +234,7 @@ class Graph:
             a, b = b, a
         return self._node(FLOAT, name, a, b)
 
-    # decisions --------------------------------------------------------------------------------------------------------
+    # decisions ------------------------------------------------------------------------------------------------------
 
     def compare(self, name: str, a: int, b: int) -> int:
         """lt, le, gt, ge, eq or ne of two floats or two integers, or eq and ne of two booleans."""
@@ -284,7 +286,7 @@ class Graph:
         sign = 1 if kind == FLOAT and yes & 1 and no & 1 else 0
         return self._node(kind, "select", condition, yes ^ sign, no ^ sign) ^ sign
 
-    # integers ---------------------------------------------------------------------------------------------------------
+    # integers -------------------------------------------------------------------------------------------------------
 
     def integer(self, name: str, fold: Callable[[int, int], int], a: int, b: int) -> int:
         """A binary integer operation; `fold` is its meaning for Python integers."""
@@ -320,7 +322,7 @@ class Graph:
             return self.select(a, *((self.one, self.zero) if kind == FLOAT else (self.constant(1), self.constant(0))))
         return self._node(kind, "to_float" if kind == FLOAT else "to_int", a)
 
-    # queries ----------------------------------------------------------------------------------------------------------
+    # queries --------------------------------------------------------------------------------------------------------
 
     def operands(self, node: int) -> Iterable[int]:
         """The references that a node reads."""

@@ -50,7 +50,7 @@ class CompiledKernel(Kernel):
     def jax(self) -> Callable[..., Any]:
         """The kernel as a JAX function: usable under `jit`, `vmap`, `grad` and `jacfwd`.
 
-        On CPU it calls the compiled code (a `vmap` becomes one batch call), elsewhere and for derivatives it is the pure
-        function. Needs 64-bit mode.
+        On CPU it calls the compiled code (a `vmap` becomes one batch call), elsewhere and for derivatives it is the
+        pure function. Needs 64-bit mode.
         """
         return bridge(self)
