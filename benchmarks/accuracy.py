@@ -48,7 +48,8 @@ def differences(
             value, other = getattr(found, name), np.asarray(getattr(jitted, name))
             to_jit = np.abs(value - other).max()
             each = np.abs(value - expected).max(), to_jit, to_jit / np.abs(other).max()
-            worst[name] = tuple(map(max, worst[name], map(float, each)))
+            a, b, c = map(max, worst[name], map(float, each))
+            worst[name] = a, b, c
     return worst
 
 

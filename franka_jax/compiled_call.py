@@ -145,7 +145,7 @@ class OneState:
                     self.changed.discard(i)
                     _write(targets, DEFAULTS[kind])
                 continue
-            arrays = _payload_arrays(value) if kind == PAYLOAD else (value,)
+            arrays: tuple[Any, ...] = _payload_arrays(value) if kind == PAYLOAD else (value,)
             for array, target in zip(arrays, targets, strict=True):
                 if not (type(array) is np.ndarray and array.dtype is _DOUBLE and array.shape == target.shape):
                     arrays = leaves_of(name, kind, value)

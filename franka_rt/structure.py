@@ -41,7 +41,7 @@ def flatten(description: Description, value: Any, where: str = "the arguments") 
 
 def _parts(description: dict[str, Any], value: Any, where: str) -> list[tuple[str, Description, Any]]:
     if "fields" in description or "dict" in description:
-        fields = description.get("fields", description.get("dict"))
+        fields: dict[str, Description] = description["fields"] if "fields" in description else description["dict"]
         values = value if isinstance(value, Mapping) else {n: getattr(value, n) for n in fields if hasattr(value, n)}
         if set(values) != set(fields):
             raise ValueError(f"{where}: {sorted(fields)} were expected, got {sorted(values) or type(value).__name__}")

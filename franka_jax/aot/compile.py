@@ -62,7 +62,7 @@ def compile_function(
         UnsupportedPrimitive: the function uses something without a straight-line form; the text names it and the line.
         CompilerError: the C compiler fails.
     """
-    name = name or str(getattr(function, "__name__", "function")).strip("<>")
+    name = name if name is not None else str(getattr(function, "__name__", "function")).strip("<>")
     toolchain = find_compiler(cpu)
     if toolchain is None:
         warnings.warn(NO_COMPILER, MissingCompilerWarning, stacklevel=2)

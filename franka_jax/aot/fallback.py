@@ -15,7 +15,7 @@ from franka_jax.aot.describe import argument_names, describe, leaf_names
 from franka_jax.aot.emit_c import emit
 from franka_jax.aot.scalarize import double, scalarize, trace
 from franka_rt.artefact import KernelException
-from franka_rt.kernel import KernelArgumentError, Leaf, split
+from franka_rt.buffers import KernelArgumentError, Leaf, split
 
 #: XLA gets slower per state past about a thousand states, when the intermediate arrays leave the cache.
 CHUNK = 1024

@@ -115,11 +115,9 @@ class _Evaluator:
         values: dict[Any, Refs] = {}
 
         def read(atom: Any) -> Refs:
-            return (
-                constants(self.graph, np.asarray(atom.val, _aval_type(atom)))
-                if isinstance(atom, Literal)
-                else values[atom]
-            )
+            if isinstance(atom, Literal):
+                return constants(self.graph, np.asarray(atom.val, getattr(atom.aval, "dtype")))  # noqa: B009 (typed loosely)
+            return values[atom]
 
         values.update(zip(jaxpr.constvars, consts, strict=True))
         values.update(zip(jaxpr.invars, arguments, strict=True))
@@ -142,7 +140,7 @@ class _Evaluator:
             if error.location:
                 raise
             raise UnsupportedPrimitive(error.primitive, user_line(equation), error.reason) from None
-        return results if isinstance(results, (list, tuple)) else [results]
+        return [results] if isinstance(results, np.ndarray) else results
 
 
 def user_line(equation: Any) -> str:

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tracemalloc
+from typing import Any
 
 import jax
 import numpy as np
@@ -41,7 +42,7 @@ def fast(compiled):
     return compiled["fr3"]
 
 
-def arguments(name, index=slice(None), options=OPTIONS):
+def arguments(name, index: Any = slice(None), options=OPTIONS) -> dict[str, Any]:
     values = {key: value[index] for key, value in STATES.items()} | dict(options)
     return {key: values[key] for key in ARGUMENTS[name] if key in values}
 
@@ -330,7 +331,7 @@ def test_xla_backend_gives_the_same(models, fast, monkeypatch):
         slow = compile_model(models["fr3"])
     assert slow.backend == "xla"
     out = slow.evaluate(READY, READY)
-    for values in (arguments("evaluate", 1), {"q": READY, "dq": READY}):
+    for values in (arguments("evaluate", 1), arguments("evaluate", 2, {})):
         for f, e in zip(slow.evaluate(**values, out=out), fast.evaluate(**values), strict=True):
             close(f, e)
     for f, e in zip(slow.evaluate(STATES["q"], STATES["dq"]), fast.evaluate(STATES["q"], STATES["dq"]), strict=True):
