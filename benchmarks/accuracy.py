@@ -1,6 +1,6 @@
 """How exact the compiled kernels are: largest differences to `jax.jit` and to the vendor's reference values.
 
-    python -m benchmarks.accuracy
+python -m benchmarks.accuracy
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ from franka_jax import CompiledModel, Model, Payload, compile_model, fer, fr3
 from franka_jax.calls import evaluate
 
 DATA = Path(__file__).resolve().parent.parent / "tests" / "data"
-KEYS = {"O_T_EE": "pose", "zero_jacobian": "zero_jacobian", "mass": "mass", "coriolis": "coriolis", "gravity": "gravity"}
+KEYS = {
+    "O_T_EE": "pose",
+    "zero_jacobian": "zero_jacobian",
+    "mass": "mass",
+    "coriolis": "coriolis",
+    "gravity": "gravity",
+}
 
 
 def reference_values(file: dict[str, np.ndarray], load: int) -> dict[str, np.ndarray]:
@@ -26,19 +32,24 @@ def reference_values(file: dict[str, np.ndarray], load: int) -> dict[str, np.nda
     }
 
 
-def differences(model: Model, fast: CompiledModel, file: dict[str, np.ndarray]) -> dict[str, tuple[float, float, float]]:
+def differences(
+    model: Model, fast: CompiledModel, file: dict[str, np.ndarray]
+) -> dict[str, tuple[float, float, float]]:
     """Per quantity: to the reference and to jit (largest absolute), and the latter over the largest magnitude."""
     worst = dict.fromkeys(KEYS, (0.0, 0.0, 0.0))
     for load in range(len(file["load_names"])):
         payload = Payload(*(file[key][load] for key in ("m_total", "F_x_Ctotal", "I_total")))
         options = payload, file["F_T_EE"][load], file["EE_T_K"][load], np.array([0.0, 0.0, -9.81])
-        jitted = jax.jit(jax.vmap(lambda q, dq, options=options: evaluate(model, q, dq, *options)))(file["q"], file["dq"])
+        jitted = jax.jit(jax.vmap(lambda q, dq, options=options: evaluate(model, q, dq, *options)))(
+            file["q"], file["dq"]
+        )
         found = fast.evaluate(file["q"], file["dq"], *options)
         for name, expected in reference_values(file, load).items():
             value, other = getattr(found, name), np.asarray(getattr(jitted, name))
             to_jit = np.abs(value - other).max()
             each = np.abs(value - expected).max(), to_jit, to_jit / np.abs(other).max()
-            worst[name] = tuple(map(max, worst[name], map(float, each)))
+            a, b, c = map(max, worst[name], map(float, each))
+            worst[name] = a, b, c
     return worst
 
 

@@ -33,10 +33,14 @@ class Timing(NamedTuple):
 
 
 def _repetitions(case: Case, seconds: float) -> int:
+    """Calls that take about `seconds`, from the fastest of some calls: a disturbed one would leave caches cold."""
     case.run()
-    start = time.perf_counter()
-    case.run()
-    return max(1, int(seconds / max(time.perf_counter() - start, 1e-7)))
+    spent = []
+    for _ in range(10):
+        start = time.perf_counter()
+        case.run()
+        spent.append(time.perf_counter() - start)
+    return max(1, int(seconds / max(min(spent), 1e-7)))
 
 
 def measure(cases: Mapping[str, Case], rounds: int = 40, seconds: float = 0.004) -> dict[str, Timing]:

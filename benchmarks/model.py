@@ -2,8 +2,8 @@
 
     python -m benchmarks.model            # prints ratios, writes benchmarks/results/model.json and model.png
 
-One run measures everything in turn (interleaved rounds, medians with spread). The work is the five calls of a controller
-for the FR3: pose and zero Jacobian of the end effector, mass matrix, Coriolis and gravity torques.
+One run measures everything in turn (interleaved rounds, medians with spread). The work is the five calls of a
+controller for the FR3: pose and zero Jacobian of the end effector, mass matrix, Coriolis and gravity torques.
 """
 
 from __future__ import annotations

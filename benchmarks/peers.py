@@ -2,8 +2,8 @@
 
 Every entry is a function without arguments that does the work of `CompiledModel.evaluate` for the same arm and states,
 with the combination of calls that its documentation recommends. Install them into an environment of their own:
-`pip install pin frax`. (franka-rs hands out its model only through a connected robot; MuJoCo's module and Pinocchio's do not
-load into one process.)
+`pip install pin frax`. (franka-rs hands out its model only through a connected robot; MuJoCo's module and Pinocchio's
+do not load into one process.)
 """
 
 from __future__ import annotations
