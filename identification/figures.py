@@ -6,10 +6,11 @@ import numpy as np
 from jaxtyping import Float
 from matplotlib.figure import Figure
 
-from franka_jax import Frame, Model
+from franka_jax import Frame, Model, Payload
 
 from .base import NAMES
 from .identify import Identification
+from .payload_fit import replace_rule
 from .reachable import pseudo_inertias
 from .sampling import READY
 
@@ -130,10 +131,6 @@ def all_figures(found: Identification) -> dict[str, Figure]:
 
 def payload_curve(model: Model, masses: Float[np.ndarray, "k"], q: tuple[float, ...] = READY) -> Figure:
     """What the library's payload rule changes in the mass matrix against the rigid rule, over the payload's mass."""
-    from franka_jax import Payload
-
-    from .payload_fit import replace_rule
-
     rigid = replace_rule(model, "rigid")
     changes = []
     for m in masses:
