@@ -21,6 +21,8 @@ $(VENV)/.demo: $(VENV)/.python pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,peers]'
+	@# an independent server; its own physics (and what that needs) is not used
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps franka-sim==1.1.7
 	@touch $@ $(VENV)/.demo
 
 demo: $(VENV)/.demo
