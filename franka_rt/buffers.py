@@ -63,7 +63,7 @@ def split(
 
 def pointers(arrays: Sequence[np.ndarray]) -> Any:
     """The addresses of arrays as the C functions take them; holds the arrays, so that they live as long."""
-    addresses = (ctypes.c_void_p * max(len(arrays), 1))(*(array.ctypes.data for array in arrays))
+    addresses: Any = (ctypes.c_void_p * max(len(arrays), 1))(*(array.ctypes.data for array in arrays))
     addresses.arrays = tuple(arrays)
     return addresses
 
