@@ -62,8 +62,10 @@ def split(
 
 
 def pointers(arrays: Sequence[np.ndarray]) -> Any:
-    """The addresses of arrays as the C functions take them."""
-    return (ctypes.c_void_p * max(len(arrays), 1))(*(array.ctypes.data for array in arrays))
+    """The addresses of arrays as the C functions take them; holds the arrays, so that they live as long."""
+    addresses: Any = (ctypes.c_void_p * max(len(arrays), 1))(*(array.ctypes.data for array in arrays))
+    addresses.arrays = tuple(arrays)
+    return addresses
 
 
 class BoundKernel:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from typing import Any
@@ -30,6 +30,10 @@ __all__ = ["BoundKernel", "Kernel", "KernelArgumentError", "KernelException", "L
 
 #: States per thread below which a further thread costs more than it gains.
 MIN_STATES_PER_THREAD = 256
+
+
+def _as_declared(array: np.ndarray, leaf: Leaf) -> np.ndarray:
+    return array.astype(leaf.dtype, copy=False)
 
 
 @cache
@@ -56,6 +60,8 @@ class Kernel:
         )
         self._arguments, self._results = manifest["arguments"], manifest["results"]
         self._plain = is_plain(self._arguments)
+        self._only_words = all(leaf.word == leaf.dtype for leaf in self.outputs)
+        self._build = self._builder()
         self._library = library = open_library(artefact.library, origin)
         self.lanes = ctypes.c_int64.in_dll(library, "kernel_lanes").value
         self._one = ctypes.PyDLL(None, handle=library._handle).kernel_call
@@ -63,6 +69,12 @@ class Kernel:
         self._many = library.kernel_batch
         self._many.restype = ctypes.c_int64
         self._local = threading.local()
+
+    def _builder(self) -> Callable[[Sequence[Any]], Any]:
+        """The function that nests the leaves of a result."""
+        if is_plain(self._results):
+            return tuple
+        return partial(unflatten, self._results)
 
     def __repr__(self) -> str:
         def arrays(leaves: Sequence[Leaf]) -> str:
@@ -114,27 +126,22 @@ class Kernel:
         Raises:
             KernelArgumentError: an argument has the wrong shape, type or structure.
         """
-        bound = self._bound()
-        for buffer, leaf, value in zip(bound.inputs, self.inputs, self._leaves(arguments), strict=True):
-            if type(value) is np.ndarray and value.dtype is buffer.dtype and value.shape == leaf.shape:
+        try:
+            bound = self._local.bound
+        except AttributeError:  # the first call of this thread
+            bound = self._local.bound = self.bind()
+        for buffer, value, leaf in zip(bound.inputs, self._leaves(arguments), self.inputs, strict=True):
+            if type(value) is np.ndarray and value.dtype is buffer.dtype and value.shape == buffer.shape:
                 buffer[...] = value
             else:
                 buffer[...] = leaf.check(value)
         bound.run()
         if out is None:
-            fresh = zip(bound.fresh(), self.outputs, strict=True)
-            return self._build([x.astype(leaf.dtype, copy=False) for x, leaf in fresh])
+            fresh = bound.fresh()
+            return self._build(fresh if self._only_words else list(map(_as_declared, fresh, self.outputs)))
         for target, buffer in zip(self._targets(out, ()), bound.outputs, strict=True):
             target[...] = buffer
         return out
-
-    def _bound(self) -> BoundKernel:
-        """This thread's buffers."""
-        try:
-            return self._local.bound
-        except AttributeError:
-            self._local.bound = self.bind()
-            return self._local.bound
 
     def _leaves(self, arguments: tuple[Any, ...]) -> Sequence[Any]:
         if self._plain and len(arguments) == len(self.inputs):
@@ -143,9 +150,6 @@ class Kernel:
             return flatten(self._arguments, arguments)
         except ValueError as error:
             raise KernelArgumentError(f"{self.name}: {error}") from None
-
-    def _build(self, leaves: Sequence[Any]) -> Any:
-        return unflatten(self._results, leaves)
 
     def _targets(self, out: Any, leading: tuple[int, ...]) -> list[np.ndarray]:
         try:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import Any
 
 import jax
@@ -31,7 +31,7 @@ class CompiledKernel(Kernel):
         self._example = arguments
         if _has_object(self._results):
             self._treedef = results if results is not None else self._trace_structure()
-            self._build = self._unflatten
+            self._build = partial(jax.tree.unflatten, self._treedef)
 
     @property
     def artefact(self) -> Artefact:
@@ -41,9 +41,6 @@ class CompiledKernel(Kernel):
     def _trace_structure(self) -> Any:
         with jax.enable_x64(True):
             return jax.tree.structure(jax.eval_shape(self.function, *self._example))
-
-    def _unflatten(self, leaves: Sequence[Any]) -> Any:
-        return jax.tree.unflatten(self._treedef, leaves)
 
     @cached_property
     def jax(self) -> Callable[..., Any]:

@@ -1,11 +1,13 @@
 """Kernel objects: layouts, errors, files, cache, fallback."""
 
+import gc
 import json
 import os
 import struct
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 from typing import NamedTuple
 
@@ -107,6 +109,15 @@ def test_bound_kernel_reads_and_writes_its_own_arrays(plain):
     np.testing.assert_array_equal(bound.outputs[0], np.arange(12).reshape(3, 4) @ np.full(4, 2.0))
     np.testing.assert_array_equal(bound.fresh()[1], bound.outputs[1])
     assert all(array.ctypes.data % 64 == 0 for array in bound.inputs[:1])
+
+
+def test_run_alone_keeps_its_arrays_alive(plain):
+    bound = plain.bind()
+    run, inputs = bound.run, [weakref.ref(array) for array in bound.inputs]
+    del bound
+    gc.collect()
+    assert all(reference() is not None for reference in inputs)
+    run()
 
 
 def test_threads_do_not_share_buffers(plain):

@@ -83,8 +83,11 @@ def kind_of(dtype: Any) -> str:
 
 def elementwise(function: Callable[..., int], *arrays: Refs) -> Refs:
     """`function` of the references of arrays, broadcast against each other."""
-    shape = np.broadcast_shapes(*(a.shape for a in arrays))
-    flat = [np.broadcast_to(a, shape).ravel().tolist() for a in arrays]
+    shape = arrays[0].shape
+    if any(array.shape != shape for array in arrays):
+        shape = np.broadcast_shapes(*(array.shape for array in arrays))
+        arrays = tuple(np.broadcast_to(array, shape) for array in arrays)
+    flat = [array.ravel().tolist() for array in arrays]
     return np.fromiter(map(function, *flat), np.int64, len(flat[0])).reshape(shape)
 
 
