@@ -28,15 +28,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from franka_rt.errors import KernelException
+
 MAGIC = b"FRKAKRNL"
 CONTAINER_VERSION = 1
 #: Newest binary interface (docs/kernels.md) that this package can call.
 INTERFACE_VERSION = 1
 _HEADER = struct.Struct("<8sIIQQ32s")
-
-
-class KernelException(Exception):
-    """A kernel cannot be loaded, saved or called; the text says why and what to do."""
 
 
 class Artefact(NamedTuple):

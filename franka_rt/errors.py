@@ -11,7 +11,8 @@
     ├── InvalidOperationException      the call does not fit the present state of the session, or the version lacks it
     ├── InvalidArgumentException       (also a ValueError) refused here, nothing was sent
     ├── RealtimeException              the machine cannot give what RealtimeConfig.ENFORCE demands
-    └── ModelException                 a robot model that cannot be loaded
+    ├── ModelException                 a robot model that cannot be loaded
+    └── KernelException                a compiled kernel that cannot be loaded, saved or called
 
 ``str(exception)`` is the text, followed on its own line by the hint where there is one. The texts are libfranka's
 wherever libfranka has one (FCI protocol, section 17).
@@ -29,6 +30,7 @@ __all__ = [
     "IncompatibleVersionException",
     "InvalidArgumentException",
     "InvalidOperationException",
+    "KernelException",
     "ModelException",
     "NetworkException",
     "ProtocolException",
@@ -128,3 +130,7 @@ class RealtimeException(FrankaException):
 
 class ModelException(FrankaException):
     """A robot model could not be fetched, loaded or evaluated."""
+
+
+class KernelException(FrankaException):
+    """A kernel cannot be loaded, saved or called; the text says why and what to do."""

@@ -71,7 +71,7 @@ def test_derivatives(kernel, agrees, derivative):
         return lambda q: f(q, *ONE[1:])["tau"]
 
     found, expected = (jax.jit(jax.vmap(derivative(tau(f)))) for f in (kernel.jax, function))
-    same(agrees, found(Q), expected(Q), 1e-12)
+    same(agrees, found(Q), expected(Q), 1e-13)
 
 
 def test_inside_scan(kernel, agrees):
@@ -79,7 +79,7 @@ def test_inside_scan(kernel, agrees):
         return lambda q, _: (q + 0.1 * f(q, *ONE[1:])["tau"], None)
 
     found, expected = (jax.lax.scan(step(f), Q[0], None, length=20)[0] for f in (kernel.jax, function))
-    same(agrees, found, expected, 1e-12)
+    same(agrees, found, expected, 1e-13)
 
 
 def test_32_bit_arguments_are_converted(kernel, agrees):

@@ -456,7 +456,7 @@ def test_an_unsupported_primitive_is_named_with_its_line():
             "number of iterations depends",
         ),
         (lambda x: jnp.exp(1j * x), "complex128"),
-        (lambda x: x.astype(int) << 2, "bit shifts"),
+        (lambda x: x.astype(int) << 2, "'shift_left'"),
     ],
 )
 def test_unsupported_uses_say_why(function, words):
@@ -474,7 +474,7 @@ def test_long_functions_are_split(agrees):
     x = np.linspace(-1, 1, 5)
     kernel = aot.compile_function(chain, x, optimize="-O1")
     assert "part_1" in kernel.c_source
-    agrees(kernel(x), jax.jit(chain)(x), 1e-12)
+    agrees(kernel(x), jax.jit(chain)(x), 1e-13)
 
 
 def test_interface_version_is_the_same_on_both_sides():

@@ -231,11 +231,6 @@ def _not(op: Operation, a: Refs) -> Refs:
     return finish(op, elementwise(lambda r: graph.integer("ixor", operator.xor, r, graph.constant(-1)), a))
 
 
-@rule("shift_left", "shift_right_arithmetic", "shift_right_logical")
-def _shift(op: Operation, a: Refs, b: Refs) -> Refs:
-    raise Unsupported("bit shifts")
-
-
 @rule("clamp")
 def _clamp(op: Operation, low: Refs, x: Refs, high: Refs) -> Refs:
     largest, smallest = (binary_operation(op.graph, name, op.dtype) for name in ("max", "min"))
