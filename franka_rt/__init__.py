@@ -14,6 +14,7 @@ from franka_rt.gripper_state import GripperState, VacuumGripperState
 from franka_rt.loop_statistics import LoopStatistics
 from franka_rt.realtime import RealtimeConfig
 from franka_rt.robot import Robot, VirtualWallCuboid
+from franka_rt.scheduling import LoopScheduling
 from franka_rt.state import Errors, RobotState
 from franka_rt.vacuum_gripper import VacuumGripper
 from franka_rt.versions import FciVersion, VersionPolicy
@@ -33,6 +34,7 @@ __all__ = [
     "GripperState",
     "JointPositions",
     "JointVelocities",
+    "LoopScheduling",
     "LoopStatistics",
     "RealtimeConfig",
     "Robot",

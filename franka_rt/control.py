@@ -28,6 +28,8 @@ from franka_rt.dialect import ArmDialect, ControllerMode, GeneratorMode
 from franka_rt.errors import InvalidArgumentException, InvalidOperationException
 from franka_rt.loop_statistics import LoopStatistics
 from franka_rt.manual_motions import ManualMotions
+from franka_rt.realtime import RealtimeConfig
+from franka_rt.scheduling import LoopScheduling
 from franka_rt.velocity_envelope import VelocityEnvelope
 
 __all__ = ["RobotControl"]
@@ -58,9 +60,15 @@ class RobotControl(ManualMotions):
 
     Attributes:
         loop_statistics: what the last callback loop measured of itself, None before the first.
+        scheduling: priority, core and memory locking of callback loops, :class:`LoopScheduling`.
     """
 
+    realtime_config: RealtimeConfig
     loop_statistics: LoopStatistics | None = None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scheduling = LoopScheduling()
 
     @property
     def dialect(self) -> ArmDialect:
@@ -185,7 +193,8 @@ class RobotControl(ManualMotions):
         motion_stage = None if callback is None else Stage(kind, callback, conditioner)
         torque_stage = None if torque_callback is None else Stage(Torques, torque_callback, conditioner)
         with self._exclusive():
-            loop = ControlLoop(self._motion, generator, controller, motion_stage, torque_stage)
+            scheduled = self.scheduling.applied(self.realtime_config is RealtimeConfig.ENFORCE)
+            loop = ControlLoop(self._motion, generator, controller, motion_stage, torque_stage, scheduled)
             self.loop_statistics = loop.statistics
             loop.run()
 

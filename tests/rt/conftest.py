@@ -7,6 +7,12 @@ from tests.rt.layouts import ARMS
 from tests.rt.scripted import ScriptedServer
 
 
+@pytest.fixture(autouse=True)
+def ordinary_priority(monkeypatch):
+    """Loops of tests do not push other programs of the machine aside, where they could."""
+    monkeypatch.setenv("FRANKA_RT_PRIORITY", "0")
+
+
 @pytest.fixture(params=ARMS, ids=lambda d: d.label)
 def arm(request):
     """Every test that uses it runs for both versions."""
