@@ -26,8 +26,8 @@ def compile_model(model: Model, cpu: str = "native", calls: Sequence[str] = ("ev
     Args:
         model: any model; its numbers become constants of the kernels.
         cpu: "native", or a processor the C compiler knows ("x86-64-v3") when kernels are saved for another machine.
-        calls: which calls to compile now ("mass", "pose:flange", ...); the others are compiled when they are first used,
-            which takes up to seconds and does not belong into a control loop.
+        calls: which calls to compile now ("mass", "pose:flange", ...); the others are compiled when they are first
+            used, which takes up to seconds and does not belong into a control loop.
 
     Without a C compiler everything runs on XLA (`backend == "xla"`), and a warning says so.
     """
@@ -37,8 +37,8 @@ def compile_model(model: Model, cpu: str = "native", calls: Sequence[str] = ("ev
 class Evaluation(Quantities):
     """The five quantities of one state or of many, as fresh, writable arrays with the leading axes of the states.
 
-    `O_T_EE` (..., 4, 4), `zero_jacobian` (..., 6, 7), `mass` (..., 7, 7), `coriolis` (..., 7), `gravity` (..., 7). Given
-    back as `out`, the next evaluation is written into the same arrays.
+    `O_T_EE` (..., 4, 4), `zero_jacobian` (..., 6, 7), `mass` (..., 7, 7), `coriolis` (..., 7), `gravity` (..., 7).
+    Given back as `out`, the next evaluation is written into the same arrays.
     """
 
     _owner: Any = None
@@ -82,7 +82,7 @@ class CompiledModel:
         return self._call("evaluate").kernel.backend
 
     def prepare(self, *calls: str) -> CompiledModel:
-        """Compile these calls now: names of `Model`'s calls, "evaluate", and "pose:flange" for one frame of four of them."""
+        """Compile these calls now: "evaluate", names of `Model`'s calls, or of a call for one frame: "pose:flange"."""
         for call in calls:
             name, _, frame = call.partition(":")
             frames = [Frame.of(frame)] if frame else list(Frame) if name in NEEDS_FRAME else [None]
@@ -91,7 +91,7 @@ class CompiledModel:
         return self
 
     def kernel(self, name: str, frame: Frame | str | None = None) -> Kernel:
-        """The kernel behind a call: its `jax` works inside `jit` and `vmap`, `save` writes it for `franka_rt.kernel.load`.
+        """The kernel behind a call: `jax` for use inside `jit` and `vmap`, `save` for `franka_rt.kernel.load`.
 
         Its arguments are those of the call, none left out: transforms (4, 4), payloads as `Payload`.
         """
@@ -115,7 +115,7 @@ class CompiledModel:
                 self._evaluate_call = self._calls.get("evaluate")
         return self._calls[key]
 
-    # kinematics -------------------------------------------------------------------------------------------------------
+    # kinematics -----------------------------------------------------------------------------------------------------
 
     def pose(self, frame: Frame | str, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
         """O_T_X, (..., 4, 4), m."""
@@ -133,7 +133,7 @@ class CompiledModel:
         """(..., 6, 7), time derivative of the zero Jacobian along dq."""
         return self._call("jacobian_dot", Frame.of(frame))(q, dq, F_T_EE, EE_T_K)
 
-    # dynamics ---------------------------------------------------------------------------------------------------------
+    # dynamics -------------------------------------------------------------------------------------------------------
 
     def mass(self, q: Any, payload: Payload | None = None) -> np.ndarray:
         """(..., 7, 7), kg m^2."""
@@ -171,7 +171,7 @@ class CompiledModel:
         """(..., 7, 7, 70)."""
         return self._call("mass_regressor")(q)
 
-    # all at once ------------------------------------------------------------------------------------------------------
+    # all at once ----------------------------------------------------------------------------------------------------
 
     def evaluate(
         self,
@@ -207,7 +207,9 @@ class CompiledModel:
         call.many((q, dq, payload, F_T_EE, EE_T_K, gravity_earth), out, threads)
         return out
 
-    def evaluate_chunks(self, q: Any, dq: Any, size: int = 65536, threads: int = 1, **options: Any) -> Iterator[tuple[slice, Evaluation]]:
+    def evaluate_chunks(
+        self, q: Any, dq: Any, size: int = 65536, threads: int = 1, **options: Any
+    ) -> Iterator[tuple[slice, Evaluation]]:
         """`evaluate` of very many states with bounded memory: yields (slice of the states, their results).
 
         The arrays of the results are used again for the next chunk. 65536 states take 64 MB.

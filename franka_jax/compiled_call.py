@@ -50,10 +50,7 @@ def leaves_of(name: str, kind: str, value: Any) -> tuple[np.ndarray, ...]:
     """
     if value is None and kind in DEFAULTS:
         return DEFAULTS[kind]
-    if kind == PAYLOAD:
-        parts = list(zip(PAYLOAD_FIELDS, _payload_arrays(value), strict=True))
-    else:
-        parts = [(name, value)]
+    parts = list(zip(PAYLOAD_FIELDS, _payload_arrays(value), strict=True)) if kind == PAYLOAD else [(name, value)]
     arrays = tuple(real_array(part, x) for part, x in parts)
     if kind == TRANSFORM and arrays[0].shape == (16,):
         arrays = (arrays[0].reshape(4, 4).T,)
@@ -90,7 +87,9 @@ class CompiledCall:
         """A function of the call's arguments that writes its results into this block; False for leading axes."""
         return OneState(self, block).runner()
 
-    def many(self, values: Sequence[Any], targets: Sequence[np.ndarray] | None = None, threads: int = 1) -> list[np.ndarray]:
+    def many(
+        self, values: Sequence[Any], targets: Sequence[np.ndarray] | None = None, threads: int = 1
+    ) -> list[np.ndarray]:
         """Results for all leading axes, which are broadcast against each other."""
         leaves, shapes = [], []
         for (name, kind), value in zip(self.arguments, values, strict=True):
@@ -100,7 +99,9 @@ class CompiledCall:
         try:
             axes = np.broadcast_shapes(*leading)
         except ValueError:
-            raise ValueError(f"the arguments of {self.name} have different leading axes: {sorted({x for x in leading if x})}") from None
+            raise ValueError(
+                f"the arguments of {self.name} have different leading axes: {sorted({x for x in leading if x})}"
+            ) from None
         states = math.prod(axes)
         moves = [int(own != ()) for own in leading]
         arrays = [
@@ -119,7 +120,9 @@ class CompiledCall:
                 raise ValueError(f"out has an array of shape {target.shape}, this call gives {axes + leaf.shape}")
         if len(axes) == 1:
             return list(targets)
-        return [target.reshape((states, *leaf.shape)) for target, leaf in zip(targets, self.kernel.outputs, strict=True)]
+        return [
+            target.reshape((states, *leaf.shape)) for target, leaf in zip(targets, self.kernel.outputs, strict=True)
+        ]
 
 
 class OneState:
@@ -142,7 +145,7 @@ class OneState:
                     self.changed.discard(i)
                     _write(targets, DEFAULTS[kind])
                 continue
-            arrays = _payload_arrays(value) if kind == PAYLOAD else (value,)
+            arrays: tuple[Any, ...] = _payload_arrays(value) if kind == PAYLOAD else (value,)
             for array, target in zip(arrays, targets, strict=True):
                 if not (type(array) is np.ndarray and array.dtype is _DOUBLE and array.shape == target.shape):
                     arrays = leaves_of(name, kind, value)
@@ -155,7 +158,7 @@ class OneState:
         return True
 
     def runner(self) -> Callable[..., bool]:
-        """`fill` and run; for `evaluate` with a short way when q and dq are float64 arrays and nothing else is given."""
+        """`fill` and run; for `evaluate` with a short way when float64 arrays q and dq are all that is given."""
         fill, run, changed, array = self.fill, self.bound.run, self.changed, np.ndarray
 
         def call(*values: Any) -> bool:

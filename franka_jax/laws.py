@@ -30,35 +30,41 @@ class ImpedanceTarget(NamedTuple):
     """
 
     O_T_EE: Float[ArrayLike, "4 4"]
-    q_nullspace: Float[ArrayLike, "7"]
+    q_nullspace: Float[ArrayLike, 7]
     F_T_EE: Float[ArrayLike, "4 4"]
 
 
 class ImpedanceGains(NamedTuple):
     """How hard it is pulled there.
 
-    `stiffness` (6,): N/m for x, y, z of the base, then N m/rad; `damping` (6,): N s/m and N m s/rad; `nullspace_stiffness`
-    N m/rad and `nullspace_damping` N m s/rad: scalars; `pseudoinverse_damping`: the lambda of the damped inverse, in the
-    units of the Jacobian.
+    `stiffness` (6,): N/m for x, y, z of the base, then N m/rad; `damping` (6,): N s/m and N m s/rad;
+    `nullspace_stiffness` N m/rad and `nullspace_damping` N m s/rad: scalars; `pseudoinverse_damping`: the lambda of
+    the damped inverse, in the units of the Jacobian.
     """
 
-    stiffness: Float[ArrayLike, "6"]
-    damping: Float[ArrayLike, "6"]
+    stiffness: Float[ArrayLike, 6]
+    damping: Float[ArrayLike, 6]
     nullspace_stiffness: Float[ArrayLike, ""]
     nullspace_damping: Float[ArrayLike, ""]
     pseudoinverse_damping: Float[ArrayLike, ""]
 
     @classmethod
     def critically_damped(
-        cls, translation: float = 200.0, rotation: float = 20.0, nullspace: float = 5.0, pseudoinverse_damping: float = 0.1
+        cls,
+        translation: float = 200.0,
+        rotation: float = 20.0,
+        nullspace: float = 5.0,
+        pseudoinverse_damping: float = 0.1,
     ) -> ImpedanceGains:
         """Stiffness in N/m and N m/rad, with the damping 2 sqrt(k) of a unit inertia."""
         stiffness = np.repeat([translation, rotation], 3)
         damping = 2.0 * np.sqrt(stiffness)
-        return cls(stiffness, damping, np.array(nullspace), np.array(2.0 * np.sqrt(nullspace)), np.array(pseudoinverse_damping))
+        return cls(
+            stiffness, damping, np.array(nullspace), np.array(2.0 * np.sqrt(nullspace)), np.array(pseudoinverse_damping)
+        )
 
 
-def rotation_error(R: Float[Array, "3 3"], R_desired: Float[Array, "3 3"]) -> Float[Array, "3"]:
+def rotation_error(R: Float[Array, "3 3"], R_desired: Float[Array, "3 3"]) -> Float[Array, 3]:
     """Rotation vector in base axes that turns R into R_desired, rad, smooth up to an angle of pi.
 
     With D = R_desired R^T = exp([w]): the unit quaternion of D by Shepperd's method (the largest of the four components
@@ -86,15 +92,15 @@ def rotation_error(R: Float[Array, "3 3"], R_desired: Float[Array, "3 3"]) -> Fl
 
 
 def cartesian_impedance(
-    model: Model, q: Float[ArrayLike, "7"], dq: Float[ArrayLike, "7"], target: ImpedanceTarget, gains: ImpedanceGains
-) -> Float[Array, "7"]:
+    model: Model, q: Float[ArrayLike, 7], dq: Float[ArrayLike, 7], target: ImpedanceTarget, gains: ImpedanceGains
+) -> Float[Array, 7]:
     """Torques, N m, of a Cartesian spring and damper with a posture task in its null space.
 
         tau = c + J^T (K e - D J dq) + (1 - J^T J^+T) (k_n (q_n - q) - d_n dq),      J^+T = (J J^T + lambda^2 1)^-1 J
 
     e is the position error (m) and the rotation vector to the desired orientation (rad), both in base axes. The arm's
-    gravity is compensated by the robot's own controller, as libfranka's torque interface expects; c is the Coriolis torque.
-    (Hogan, 1985; Ott, Cartesian Impedance Control of Redundant and Flexible-Joint Robots, 2008.)
+    gravity is compensated by the robot's own controller, as libfranka's torque interface expects; c is the Coriolis
+    torque. (Hogan, 1985; Ott, Cartesian Impedance Control of Redundant and Flexible-Joint Robots, 2008.)
     """
     q, dq = jnp.asarray(q), jnp.asarray(dq)
     pose = model.pose(Frame.END_EFFECTOR, q, target.F_T_EE)
@@ -110,4 +116,9 @@ def cartesian_impedance(
 
 def example_arguments() -> tuple[np.ndarray, np.ndarray, ImpedanceTarget, ImpedanceGains]:
     """Arguments of the right shapes (values: the zero configuration, a critically damped spring)."""
-    return np.zeros(7), np.zeros(7), ImpedanceTarget(np.eye(4), np.zeros(7), np.eye(4)), ImpedanceGains.critically_damped()
+    return (
+        np.zeros(7),
+        np.zeros(7),
+        ImpedanceTarget(np.eye(4), np.zeros(7), np.eye(4)),
+        ImpedanceGains.critically_damped(),
+    )

@@ -68,7 +68,7 @@ def from_bytes(data: bytes, origin: str) -> Artefact:
     _, version, n_manifest, n_library, n_source, digest = _HEADER.unpack_from(data)
     if version > CONTAINER_VERSION:
         raise KernelException(
-            f"{origin} was written by a newer version (container {version}, this package reads up to {CONTAINER_VERSION}): "
+            f"{origin} was written by a newer version (container {version}, this package reads {CONTAINER_VERSION}): "
             "update this package or compile the kernel again"
         )
     expected = _HEADER.size + n_manifest + n_library + n_source

@@ -13,8 +13,6 @@
 from __future__ import annotations
 
 import ctypes
-import itertools
-import math
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -25,83 +23,13 @@ from typing import Any
 import numpy as np
 
 from franka_rt.artefact import Artefact, KernelException, open_library, read, write
+from franka_rt.buffers import BoundKernel, KernelArgumentError, Leaf, aligned, as_rows, row_target, split
 from franka_rt.structure import flatten, is_plain, unflatten
 
 __all__ = ["BoundKernel", "Kernel", "KernelArgumentError", "KernelException", "Leaf", "load"]
 
 #: States per thread below which a further thread costs more than it gains.
 MIN_STATES_PER_THREAD = 256
-
-
-class KernelArgumentError(KernelException, ValueError):
-    """An argument has the wrong shape, type or structure."""
-
-
-class Leaf:
-    """One array of a kernel: `dtype` is what callers see, inside every element is a double or a 64-bit integer (`word`)."""
-
-    __slots__ = ("dtype", "name", "shape", "size", "word")
-
-    def __init__(self, name: str, shape: Sequence[int], dtype: Any) -> None:
-        self.name, self.shape, self.dtype = name, tuple(shape), np.dtype(dtype)
-        self.word = np.dtype(np.float64 if self.dtype.kind == "f" else np.int64)
-        self.size = math.prod(self.shape)
-
-    def check(self, value: Any, leading: int = 0) -> np.ndarray:
-        """`value` as an array of this leaf's shape after `leading` axes.
-
-        Raises:
-            KernelArgumentError: wrong shape, or a type that would lose something.
-        """
-        array = np.asarray(value)
-        if array.shape[leading:] != self.shape or array.ndim != len(self.shape) + leading:
-            expected = str(("N", *self.shape) if leading else self.shape).replace("'", "")
-            raise KernelArgumentError(f"{self.name} has shape {array.shape}, the kernel takes {expected}")
-        if array.dtype != self.word and not np.can_cast(array.dtype, self.word, "same_kind"):
-            raise KernelArgumentError(f"{self.name} has type {array.dtype}, the kernel takes {self.dtype}")
-        return array
-
-
-def _aligned(words: int) -> np.ndarray:
-    """`words` float64 zeros that start at a multiple of 64 bytes."""
-    memory = np.zeros(words + 8)
-    offset = -memory.ctypes.data % 64 // 8
-    return memory[offset : offset + words]
-
-
-def split(block: np.ndarray, leaves: Sequence[Leaf], before: tuple[int, ...] = (), after: tuple[int, ...] = ()) -> tuple:
-    """Views of one array per leaf, of shape (*before, *leaf.shape, *after), one behind the other in `block`."""
-    factor, offset, views = math.prod(before) * math.prod(after), 0, []
-    for leaf in leaves:
-        views.append(np.ndarray(before + leaf.shape + after, leaf.word, block, offset))
-        offset += leaf.size * factor * 8
-    return tuple(views)
-
-
-def _pointers(arrays: Sequence[np.ndarray]) -> Any:
-    return (ctypes.c_void_p * max(len(arrays), 1))(*(array.ctypes.data for array in arrays))
-
-
-class BoundKernel:
-    """A kernel with its own input and output arrays: write into `inputs`, call `run()`, read `outputs`.
-
-    Both are tuples of arrays in the order of the kernel's leaves, float64 or int64; `results` is the one array that all
-    outputs are views of. `run` allocates nothing and keeps the interpreter lock, which for a microsecond is cheaper than
-    giving it back. Not for two threads at once.
-    """
-
-    __slots__ = ("_views", "inputs", "outputs", "results", "run")
-
-    def __init__(self, function: Any, inputs: tuple, outputs: tuple, results: np.ndarray, leaves: Sequence[Leaf]) -> None:
-        self.inputs, self.outputs, self.results = inputs, outputs, results
-        offsets = itertools.accumulate((8 * leaf.size for leaf in leaves), initial=0)
-        self._views = [(leaf.shape, leaf.word, offset) for leaf, offset in zip(leaves, offsets, strict=False)]
-        self.run = partial(function, _pointers((*inputs, *outputs)))
-
-    def fresh(self) -> tuple[np.ndarray, ...]:
-        """Copies of the outputs of one state, views of one new array."""
-        block, array = self.results.copy(), np.ndarray
-        return tuple([array(shape, dtype, block, offset) for shape, dtype, offset in self._views])
 
 
 @cache
@@ -141,7 +69,8 @@ class Kernel:
             return ", ".join(f"{leaf.name}{list(leaf.shape)}" for leaf in leaves)
 
         operations = self.manifest["operations"]
-        return f"<kernel {self.name}({arrays(self.inputs)}) -> {arrays(self.outputs)}: {operations} operations, {self.backend}>"
+        signature = f"{self.name}({arrays(self.inputs)}) -> {arrays(self.outputs)}"
+        return f"<kernel {signature}: {operations} operations, {self.backend}>"
 
     @property
     def c_source(self) -> str:
@@ -157,10 +86,10 @@ class Kernel:
         write(path, self._artefact)
 
     def bind(self, results: np.ndarray | None = None) -> BoundKernel:
-        """Fixed buffers for a loop that allocates nothing; `results` is the array for all outputs of an earlier binding."""
-        inputs = split(_aligned(sum(leaf.size for leaf in self.inputs)), self.inputs)
+        """Fixed buffers for a loop that allocates nothing; `results` is the block of an earlier binding."""
+        inputs = split(aligned(sum(leaf.size for leaf in self.inputs)), self.inputs)
         if results is None:
-            results = _aligned(sum(leaf.size for leaf in self.outputs))
+            results = aligned(sum(leaf.size for leaf in self.outputs))
         return BoundKernel(self._one, inputs, split(results, self.outputs), results, self.outputs)
 
     def bind_blocks(self, states: int) -> BoundKernel:
@@ -169,11 +98,15 @@ class Kernel:
         """
         blocks, lanes = -(-states // self.lanes), self.lanes
         sizes = [blocks * lanes * sum(leaf.size for leaf in leaves) for leaves in (self.inputs, self.outputs)]
-        memory, results = map(_aligned, sizes)
-        inputs, outputs = (split(m, x, (blocks,), (lanes,)) for m, x in ((memory, self.inputs), (results, self.outputs)))
-        return BoundKernel(partial(self._library.kernel_blocks, ctypes.c_int64(blocks)), inputs, outputs, results, self.outputs)
+        memory, results = map(aligned, sizes)
+        inputs, outputs = (
+            split(m, x, (blocks,), (lanes,)) for m, x in ((memory, self.inputs), (results, self.outputs))
+        )
+        return BoundKernel(
+            partial(self._library.kernel_blocks, ctypes.c_int64(blocks)), inputs, outputs, results, self.outputs
+        )
 
-    # one state --------------------------------------------------------------------------------------------------------
+    # one state ------------------------------------------------------------------------------------------------------
 
     def __call__(self, *arguments: Any, out: Any = None) -> Any:
         """The results for one state as fresh, writable arrays, or written into `out` (an earlier result).
@@ -211,7 +144,7 @@ class Kernel:
         except ValueError as error:
             raise KernelArgumentError(f"{self.name}: {error}") from None
 
-    def _build(self, leaves: list[np.ndarray]) -> Any:
+    def _build(self, leaves: Sequence[Any]) -> Any:
         return unflatten(self._results, leaves)
 
     def _targets(self, out: Any, leading: tuple[int, ...]) -> list[np.ndarray]:
@@ -227,9 +160,11 @@ class Kernel:
                 )
         return targets
 
-    # many states ------------------------------------------------------------------------------------------------------
+    # many states ----------------------------------------------------------------------------------------------------
 
-    def batch(self, *arguments: Any, out: Any = None, in_axes: Sequence[int | None] | None = None, threads: int = 1) -> Any:
+    def batch(
+        self, *arguments: Any, out: Any = None, in_axes: Sequence[int | None] | None = None, threads: int = 1
+    ) -> Any:
         """The results for N states: a leading axis of length N on every argument and every result.
 
         Args:
@@ -247,10 +182,7 @@ class Kernel:
         if len(lengths) != 1:
             raise KernelArgumentError(f"{self.name}.batch: the leading axes have lengths {sorted(lengths)}")
         (states,) = lengths
-        if out is None:
-            targets = self.empty(states)
-        else:
-            targets = self._targets(out, (states,))
+        targets = self.empty(states) if out is None else self._targets(out, (states,))
         self.run_batch(states, arrays, axes, targets, threads)
         return self._build(targets) if out is None else out
 
@@ -259,7 +191,9 @@ class Kernel:
         pages, which makes writing fresh memory ten times faster.
         """
         views = split(np.empty(states * sum(leaf.size for leaf in self.outputs)), self.outputs, (states,))
-        return [x if x.dtype == leaf.dtype else x.astype(leaf.dtype) for x, leaf in zip(views, self.outputs, strict=True)]
+        return [
+            x if x.dtype == leaf.dtype else x.astype(leaf.dtype) for x, leaf in zip(views, self.outputs, strict=True)
+        ]
 
     def _axes(self, arguments: tuple[Any, ...], in_axes: Sequence[int | None] | None) -> list[int]:
         """1 for every leaf with a leading axis, else 0."""
@@ -268,24 +202,32 @@ class Kernel:
         if len(in_axes) != len(arguments) or set(in_axes) - {0, None}:
             raise KernelArgumentError(f"{self.name}.batch: in_axes must hold 0 or None for each of the arguments")
         described = self._arguments["tuple"] if self._arguments else ()
-        return [
-            int(axis == 0) for axis, d, x in zip(in_axes, described, arguments, strict=True) for _ in flatten(d, x)
-        ]
+        return [int(axis == 0) for axis, d, x in zip(in_axes, described, arguments, strict=True) for _ in flatten(d, x)]
 
     def run_batch(
-        self, states: int, arrays: Sequence[np.ndarray], axes: Sequence[int], targets: Sequence[np.ndarray], threads: int = 1
+        self,
+        states: int,
+        arrays: Sequence[np.ndarray],
+        axes: Sequence[int],
+        targets: Sequence[np.ndarray],
+        threads: int = 1,
     ) -> None:
         """The work of `batch` on checked leaves: inputs with (axis 1) or without (0) the leading axis, and targets."""
-        sources = [_as_rows(x, leaf.word, axis) for x, leaf, axis in zip(arrays, self.inputs, axes, strict=True)]
-        results = [_row_target(target, leaf.word) for target, leaf in zip(targets, self.outputs, strict=True)]
+        sources = [as_rows(x, leaf.word, axis) for x, leaf, axis in zip(arrays, self.inputs, axes, strict=True)]
+        results = [row_target(target, leaf.word) for target, leaf in zip(targets, self.outputs, strict=True)]
         buffers = [*sources, *results]
         moving = [*axes, *([1] * len(results))]
-        strides = [array.strides[0] if moves and states > 1 else 8 * bool(moves) for array, moves in zip(buffers, moving, strict=True)]
+        strides = [
+            array.strides[0] if moves and states > 1 else 8 * bool(moves)
+            for array, moves in zip(buffers, moving, strict=True)
+        ]
         words = (ctypes.c_int64 * max(len(strides), 1))(*(stride // 8 for stride in strides))
         addresses = [array.ctypes.data for array in buffers]
 
         def run(first: int, last: int) -> None:
-            moved = (ctypes.c_void_p * max(len(addresses), 1))(*(a + first * s for a, s in zip(addresses, strides, strict=True)))
+            moved = (ctypes.c_void_p * max(len(addresses), 1))(
+                *(a + first * s for a, s in zip(addresses, strides, strict=True))
+            )
             if self._many(ctypes.c_int64(last - first), moved, words):
                 raise MemoryError(f"{self.name}.batch")
 
@@ -305,23 +247,6 @@ class Kernel:
         tasks = [_pool().submit(run, start, min(start + size, states)) for start in starts[1:]]
         run(0, size)
         yield from tasks
-
-
-def _has_c_rows(array: np.ndarray, dtype: np.dtype) -> bool:
-    """Whether every element along the first axis lies in C order, aligned, whole words apart."""
-    inner = np.lib.stride_tricks.as_strided(array, array.shape[1:], array.strides[1:]) if len(array) else array
-    return bool(array.dtype == dtype and array.flags.aligned and inner.flags.c_contiguous and array.strides[0] % 8 == 0)
-
-
-def _as_rows(array: np.ndarray, dtype: np.dtype, axis: int) -> np.ndarray:
-    if axis == 0:
-        return np.array(array, dtype, order="C", copy=None) if array.flags.aligned else np.array(array, dtype, order="C")
-    return array if _has_c_rows(array, dtype) else np.array(array, dtype, order="C")
-
-
-def _row_target(target: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """The array that the kernel writes: the target itself where its layout allows."""
-    return target if _has_c_rows(target, dtype) else np.empty(target.shape, dtype)
 
 
 def load(path: str | os.PathLike[str]) -> Kernel:

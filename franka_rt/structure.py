@@ -1,8 +1,8 @@
 """Nested arguments and results of a kernel, described by JSON.
 
 A description is `None`, `{"leaf": i}`, `{"tuple": [...]}`, `{"list": [...]}`, `{"dict": {name: ...}}` or
-`{"object": type name, "fields": {name: ...}}`. An object is read by its attributes (or as a mapping) and given back as a
-`types.SimpleNamespace`.
+`{"object": type name, "fields": {name: ...}}`. An object is read by its attributes (or as a mapping) and given back as
+a `types.SimpleNamespace`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ Description = dict[str, Any] | None
 
 def is_plain(description: Description) -> bool:
     """Whether it is a tuple of arrays."""
-    return description is not None and all(part is not None and "leaf" in part for part in description.get("tuple", [None]))
+    return description is not None and all(
+        part is not None and "leaf" in part for part in description.get("tuple", [None])
+    )
 
 
 def flatten(description: Description, value: Any, where: str = "the arguments") -> list[Any]:
@@ -39,7 +41,7 @@ def flatten(description: Description, value: Any, where: str = "the arguments") 
 
 def _parts(description: dict[str, Any], value: Any, where: str) -> list[tuple[str, Description, Any]]:
     if "fields" in description or "dict" in description:
-        fields = description.get("fields", description.get("dict"))
+        fields: dict[str, Description] = description["fields"] if "fields" in description else description["dict"]
         values = value if isinstance(value, Mapping) else {n: getattr(value, n) for n in fields if hasattr(value, n)}
         if set(values) != set(fields):
             raise ValueError(f"{where}: {sorted(fields)} were expected, got {sorted(values) or type(value).__name__}")

@@ -1,8 +1,8 @@
 """Compiled kernels kept in the user's cache directory, so that the second start compiles nothing.
 
 `$FRANKA_JAX_CACHE`, else `$XDG_CACHE_HOME/franka_jax`, else `~/.cache/franka_jax`. A key names everything a kernel
-depends on; files appear in one step, so processes that compile the same kernel at once only do the work twice. A damaged
-file is a file that is not there.
+depends on; files appear in one step, so processes that compile the same kernel at once only do the work twice. A
+damaged file is a file that is not there.
 """
 
 from __future__ import annotations
@@ -61,4 +61,6 @@ def store(key: str, artefact: Artefact) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         write(directory / f"{key}.kernel", artefact)
     except (OSError, KernelException) as error:
-        warnings.warn(f"compiled kernels cannot be cached ({error}); they are compiled again at every start", stacklevel=3)
+        warnings.warn(
+            f"compiled kernels cannot be cached ({error}); they are compiled again at every start", stacklevel=3
+        )

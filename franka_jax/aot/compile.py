@@ -24,8 +24,8 @@ LONG_PROGRAM = 40_000
 WIDTHS = (("-DLANES=1",), ("-DLANES=NATIVE_LANES",))
 
 NO_COMPILER = (
-    "no C compiler was found (cc, gcc, clang, $CC or the ziglang package): kernels run on jax.jit instead, with the same "
-    "results but 20 to 100 times slower for a single state, and they cannot be saved. Install a compiler, or "
+    "no C compiler was found (cc, gcc, clang, $CC or the ziglang package): kernels run on jax.jit instead, with "
+    "the same results but 20 to 100 times slower for a single state, and they cannot be saved. Install a compiler, or "
     "`pip install franka-jax[compiler]`"
 )
 
@@ -46,10 +46,11 @@ def compile_function(
 
     Args:
         function: any pure function of arrays (pytrees of them) made of supported primitives.
-        example_arguments: arrays, or anything with a shape and a type; their values are not used. Floats become float64.
+        example_arguments: arrays, or anything with a shape and a type; their values are not used. Floats become
+        float64.
         name: how the kernel calls itself.
-        cpu: what to compile for: "native", or a name the compiler knows ("x86-64-v3") for kernels to be saved and loaded
-            on another machine.
+        cpu: what to compile for: "native", or a name the compiler knows ("x86-64-v3") for kernels to be saved and
+            loaded on another machine.
         optimize: "-O1", "-O2" or "-O3"; by default -O2, -O1 for very long functions.
         content_key: names what the function computes, including every value it closes over. With it a cached kernel is
             loaded without tracing the function.
@@ -61,7 +62,7 @@ def compile_function(
         UnsupportedPrimitive: the function uses something without a straight-line form; the text names it and the line.
         CompilerError: the C compiler fails.
     """
-    name = name or getattr(function, "__name__", "function").strip("<>") or "function"
+    name = name if name is not None else str(getattr(function, "__name__", "function")).strip("<>")
     toolchain = find_compiler(cpu)
     if toolchain is None:
         warnings.warn(NO_COMPILER, MissingCompilerWarning, stacklevel=2)

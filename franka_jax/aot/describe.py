@@ -62,7 +62,9 @@ def leaf_names(tree: Any, roots: Sequence[str]) -> list[str]:
     ]
 
 
-def leaf_entries(names: Sequence[str], shapes: Sequence[tuple[int, ...]], dtypes: Sequence[Any]) -> list[dict[str, Any]]:
+def leaf_entries(
+    names: Sequence[str], shapes: Sequence[tuple[int, ...]], dtypes: Sequence[Any]
+) -> list[dict[str, Any]]:
     """The manifest's entries of a list of leaves."""
     return [
         {"name": name, "shape": list(shape), "dtype": np.dtype(dtype).name}

@@ -2,93 +2,36 @@
 
 A `Graph` holds every scalar of a function once. A *reference* is an integer `2 * node + sign`: the lowest bit says
 "negated". Signs therefore never cost an operation of their own: `-a * b`, `a * -b` and `-(a * b)` are one node, `a - b`
-and `b - a` are one node, and a fixed joint rotation of -90 degrees disappears like the identity does. Rounding to nearest
-is symmetric, so moving a sign changes no value.
+and `b - a` are one node, and a fixed joint rotation of -90 degrees disappears like the identity does. Rounding to
+nearest is symmetric, so moving a sign changes no value.
 
 Simplifications are those that keep the value of every *finite* expression: constants are folded in IEEE double
-arithmetic, `x * 0 = 0`, `x * 1 = x`, `x + 0 = x`, `x - x = 0`; equal expressions are shared (commutative operands sorted).
-Nothing is reassociated or distributed.
+arithmetic, `x * 0 = 0`, `x * 1 = x`, `x + 0 = x`, `x - x = 0`; equal expressions are shared (commutative operands
+sorted). Nothing is reassociated or distributed.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from typing import Any
+
+from franka_jax.aot.folding import FOLD_COMPARE, FOLD_UNARY, wrap_integer
 
 FLOAT, INT, BOOL = "f", "i", "b"
 
 #: f(-x) = -f(x) and f(-x) = f(x), exactly, in the C library as in XLA.
-ODD = frozenset({"sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "cbrt", "erf", "trunc", "rint", "round"})
+ODD = frozenset(
+    {"sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", "atanh", "cbrt", "erf", "trunc", "rint", "round"}
+)
 EVEN = frozenset({"cos", "cosh", "fabs"})
-
-
-def _log(x: float) -> float:
-    if x == 0.0:
-        return -math.inf
-    return math.log(x) if x > 0.0 else math.nan
-
-
-def _round_half_away(x: float) -> float:
-    return math.copysign(math.floor(abs(x) + 0.5), x) if abs(x) < 2.0**52 else x
-
-
-def _to_float32(x: float) -> float:
-    import numpy as np
-
-    with np.errstate(over="ignore"):
-        return float(np.float32(x))
-
-
-#: How a constant argument of each unary function is folded. Keys are the names of the C library.
-FOLD_UNARY: dict[str, Callable[[float], float]] = {
-    "sin": math.sin,
-    "cos": math.cos,
-    "tan": math.tan,
-    "asin": math.asin,
-    "acos": math.acos,
-    "atan": math.atan,
-    "sinh": math.sinh,
-    "cosh": math.cosh,
-    "tanh": math.tanh,
-    "asinh": math.asinh,
-    "acosh": math.acosh,
-    "atanh": math.atanh,
-    "exp": math.exp,
-    "exp2": lambda x: 2.0**x,
-    "expm1": math.expm1,
-    "log": _log,
-    "log1p": math.log1p,
-    "sqrt": math.sqrt,
-    "cbrt": math.cbrt,
-    "fabs": abs,
-    "floor": lambda x: float(math.floor(x)),
-    "ceil": lambda x: float(math.ceil(x)),
-    "rint": lambda x: float(round(x)),
-    "round": _round_half_away,
-    "erf": math.erf,
-    "erfc": math.erfc,
-    "lgamma": math.lgamma,
-    "to_float32": _to_float32,
-}
-FOLD_COMPARE: dict[str, Callable[[float, float], bool]] = {
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-}
-
-
-def wrap_integer(value: int, bits: int, signed: bool) -> int:
-    """Two's complement value of an integer in `bits` bits."""
-    value &= (1 << bits) - 1
-    return value - (1 << bits) if signed and value >> (bits - 1) else value
 
 
 class Graph:
     """A growing list of nodes; every method returns a reference (see the module's docstring).
 
-    `operations[n]` is `(name, *operands)`: operands are references, except for `input` (leaf, element), `const` (value),
-    and `wrap` (reference, bits, signed). `kinds[n]` is FLOAT, INT or BOOL.
+    `operations[n]` is `(name, *operands)`: operands are references, except for `input` (leaf, element), `const`
+    (value), and `wrap` (reference, bits, signed). `kinds[n]` is FLOAT, INT or BOOL.
     """
 
     def __init__(self) -> None:
@@ -110,7 +53,7 @@ class Graph:
             self.kinds.append(kind)
         return 2 * node
 
-    # leaves -----------------------------------------------------------------------------------------------------------
+    # leaves ---------------------------------------------------------------------------------------------------------
 
     def input(self, kind: str, leaf: int, element: int) -> int:
         """Element `element` (C order) of input leaf `leaf`."""
@@ -130,7 +73,7 @@ class Graph:
         """Whether the reference is a number known while compiling."""
         return self.operations[ref >> 1][0] == "const"
 
-    def value(self, ref: int):
+    def value(self, ref: int) -> Any:
         """The number of a constant reference."""
         value = self.operations[ref >> 1][1]
         if value == "nan":
@@ -144,7 +87,7 @@ class Graph:
     def _constants(self, *refs: int) -> bool:
         return all(self.operations[ref >> 1][0] == "const" for ref in refs)
 
-    # float arithmetic -------------------------------------------------------------------------------------------------
+    # float arithmetic -----------------------------------------------------------------------------------------------
 
     def add(self, a: int, b: int) -> int:
         """a + b."""
@@ -232,7 +175,7 @@ class Graph:
             a, b = b, a
         return self._node(FLOAT, name, a, b)
 
-    # decisions --------------------------------------------------------------------------------------------------------
+    # decisions ------------------------------------------------------------------------------------------------------
 
     def compare(self, name: str, a: int, b: int) -> int:
         """lt, le, gt, ge, eq or ne of two floats or two integers, or eq and ne of two booleans."""
@@ -284,7 +227,7 @@ class Graph:
         sign = 1 if kind == FLOAT and yes & 1 and no & 1 else 0
         return self._node(kind, "select", condition, yes ^ sign, no ^ sign) ^ sign
 
-    # integers ---------------------------------------------------------------------------------------------------------
+    # integers -------------------------------------------------------------------------------------------------------
 
     def integer(self, name: str, fold: Callable[[int, int], int], a: int, b: int) -> int:
         """A binary integer operation; `fold` is its meaning for Python integers."""
@@ -320,7 +263,7 @@ class Graph:
             return self.select(a, *((self.one, self.zero) if kind == FLOAT else (self.constant(1), self.constant(0))))
         return self._node(kind, "to_float" if kind == FLOAT else "to_int", a)
 
-    # queries ----------------------------------------------------------------------------------------------------------
+    # queries --------------------------------------------------------------------------------------------------------
 
     def operands(self, node: int) -> Iterable[int]:
         """The references that a node reads."""

@@ -9,12 +9,13 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.extend.core import jaxpr_as_fun
 
 from franka_jax.aot.describe import argument_names, describe, leaf_names
 from franka_jax.aot.emit_c import emit
 from franka_jax.aot.scalarize import double, scalarize, trace
 from franka_rt.artefact import KernelException
-from franka_rt.kernel import KernelArgumentError, Leaf, split
+from franka_rt.buffers import KernelArgumentError, Leaf, split
 
 #: XLA gets slower per state past about a thousand states, when the intermediate arrays leave the cache.
 CHUNK = 1024
@@ -53,7 +54,9 @@ class XlaKernel:
         self.inputs = tuple(
             Leaf(n, a.shape, double(a.dtype)) for n, a in zip(names, self._closed.in_avals, strict=True)
         )
-        self.outputs = tuple(Leaf(f"result{i}", a.shape, np.dtype(a.dtype)) for i, a in enumerate(self._closed.out_avals))
+        self.outputs = tuple(
+            Leaf(f"result{i}", a.shape, np.dtype(a.dtype)) for i, a in enumerate(self._closed.out_avals)
+        )
         self._compiled: dict[tuple[int, tuple[int, ...]], Any] = {}
 
     def __repr__(self) -> str:
@@ -75,7 +78,9 @@ class XlaKernel:
         Raises:
             KernelException: always.
         """
-        raise KernelException(f"the kernel cannot be saved to {os.fspath(path)}: it was not compiled, install a C compiler")
+        raise KernelException(
+            f"the kernel cannot be saved to {os.fspath(path)}: it was not compiled, install a C compiler"
+        )
 
     def bind(self, results: np.ndarray | None = None) -> XlaBound:
         """Fixed buffers."""
@@ -89,7 +94,7 @@ class XlaKernel:
         """The function for `states` states at once (0: one state, no axis)."""
         found = self._compiled.get((states, axes))
         if found is None:
-            run = jax.extend.core.jaxpr_as_fun(self._closed)
+            run = jaxpr_as_fun(self._closed)
             if states:
                 run = jax.vmap(run, [0 if axis else None for axis in axes])
             shapes = [
@@ -112,7 +117,9 @@ class XlaKernel:
     def _leaves(self, arguments: tuple[Any, ...]) -> list[Any]:
         leaves, tree = jax.tree.flatten(arguments)
         if tree != self._argument_tree:
-            raise KernelArgumentError(f"{self.name}: the arguments have the structure {tree}, not {self._argument_tree}")
+            raise KernelArgumentError(
+                f"{self.name}: the arguments have the structure {tree}, not {self._argument_tree}"
+            )
         return leaves
 
     def _give(self, results: list[np.ndarray], out: Any) -> Any:
@@ -120,7 +127,9 @@ class XlaKernel:
             return jax.tree.unflatten(self._result_tree, results)
         for target, value in zip(jax.tree.leaves(out), results, strict=True):
             if target.shape != value.shape or target.dtype != value.dtype:
-                raise KernelArgumentError(f"{self.name}: out must have arrays of shape {value.shape} and type {value.dtype}")
+                raise KernelArgumentError(
+                    f"{self.name}: out must have arrays of shape {value.shape} and type {value.dtype}"
+                )
             target[...] = value
         return out
 
@@ -129,7 +138,9 @@ class XlaKernel:
         leaves = [leaf.check(x) for leaf, x in zip(self.inputs, self._leaves(arguments), strict=True)]
         return self._give(self.run_one(leaves), out)
 
-    def batch(self, *arguments: Any, out: Any = None, in_axes: Sequence[int | None] | None = None, threads: int = 1) -> Any:
+    def batch(
+        self, *arguments: Any, out: Any = None, in_axes: Sequence[int | None] | None = None, threads: int = 1
+    ) -> Any:
         """The results for N states, as `franka_rt.kernel.Kernel.batch`; XLA chooses its own threads."""
         chosen = in_axes if in_axes is not None else [0] * len(arguments)
         axes = tuple(int(a == 0) for a, x in zip(chosen, arguments, strict=True) for _ in jax.tree.leaves(x))
@@ -143,7 +154,12 @@ class XlaKernel:
         return self._give(results, out)
 
     def run_batch(
-        self, states: int, arrays: Sequence[np.ndarray], axes: Sequence[int], targets: Sequence[np.ndarray], threads: int = 1
+        self,
+        states: int,
+        arrays: Sequence[np.ndarray],
+        axes: Sequence[int],
+        targets: Sequence[np.ndarray],
+        threads: int = 1,
     ) -> None:
         """The work of `batch`, in chunks of one length so that XLA compiles once."""
         size = min(CHUNK, 1 << max(states - 1, 0).bit_length())

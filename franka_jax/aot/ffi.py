@@ -17,7 +17,7 @@ import numpy as np
 from franka_jax.aot.cache import cache_key, lookup, store
 from franka_jax.aot.toolchain import find_compiler
 from franka_rt.artefact import INTERFACE_VERSION, Artefact, KernelException, open_library
-from franka_rt.kernel import Leaf
+from franka_rt.buffers import Leaf
 
 if TYPE_CHECKING:
     from franka_jax.aot.kernel import CompiledKernel
@@ -52,8 +52,13 @@ def _register(kernel: CompiledKernel, library: ctypes.CDLL) -> int:
     """Enter a kernel into the handler's table; its number there."""
     number = int(kernel.manifest["content"][:15], 16)
     leaves = (*kernel.inputs, *kernel.outputs)
-    ranks, sizes = ((ctypes.c_int64 * len(leaves))(*values) for values in zip(*((len(x.shape), x.size) for x in leaves), strict=True))
-    entry_points = (ctypes.cast(f, ctypes.c_void_p) for f in (kernel._library.kernel_call, kernel._library.kernel_batch))
+    ranks, sizes = (
+        (ctypes.c_int64 * len(leaves))(*values)
+        for values in zip(*((len(x.shape), x.size) for x in leaves), strict=True)
+    )
+    entry_points = (
+        ctypes.cast(f, ctypes.c_void_p) for f in (kernel._library.kernel_call, kernel._library.kernel_batch)
+    )
     counts = (ctypes.c_int64(n) for n in (number, len(kernel.inputs), len(kernel.outputs)))
     if library.bridge_register(*counts, ranks, sizes, *entry_points):
         raise MemoryError("bridge_register")
@@ -63,7 +68,9 @@ def _register(kernel: CompiledKernel, library: ctypes.CDLL) -> int:
 def _as_words(leaf: Leaf, value: Any) -> jax.Array:
     array = jnp.asarray(value)
     if array.shape != leaf.shape:
-        raise KernelException(f"{leaf.name} has shape {array.shape}, the kernel takes {leaf.shape} (use jax.vmap for more)")
+        raise KernelException(
+            f"{leaf.name} has shape {array.shape}, the kernel takes {leaf.shape} (use jax.vmap for more)"
+        )
     return array.astype(leaf.word)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
 import jax
-import numpy as np
 
 from franka_jax.aot.ffi import bridge
 from franka_rt.artefact import Artefact
@@ -43,14 +42,14 @@ class CompiledKernel(Kernel):
         with jax.enable_x64(True):
             return jax.tree.structure(jax.eval_shape(self.function, *self._example))
 
-    def _unflatten(self, leaves: list[np.ndarray]) -> Any:
+    def _unflatten(self, leaves: Sequence[Any]) -> Any:
         return jax.tree.unflatten(self._treedef, leaves)
 
     @cached_property
     def jax(self) -> Callable[..., Any]:
         """The kernel as a JAX function: usable under `jit`, `vmap`, `grad` and `jacfwd`.
 
-        On CPU it calls the compiled code (a `vmap` becomes one batch call), elsewhere and for derivatives it is the pure
-        function. Needs 64-bit mode.
+        On CPU it calls the compiled code (a `vmap` becomes one batch call), elsewhere and for derivatives it is the
+        pure function. Needs 64-bit mode.
         """
         return bridge(self)

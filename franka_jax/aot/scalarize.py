@@ -1,7 +1,7 @@
 """From a JAX function of fixed shapes to a graph of scalars.
 
-The function is traced once, in float64 whatever the process's x64 setting is, and its jaxpr is evaluated on NumPy arrays
-of references into a `Graph`: moving elements is plain indexing, arithmetic adds nodes.
+The function is traced once, in float64 whatever the process's x64 setting is, and its jaxpr is evaluated on NumPy
+arrays of references into a `Graph`: moving elements is plain indexing, arithmetic adds nodes.
 """
 
 from __future__ import annotations
@@ -115,7 +115,9 @@ class _Evaluator:
         values: dict[Any, Refs] = {}
 
         def read(atom: Any) -> Refs:
-            return constants(self.graph, np.asarray(atom.val, atom.aval.dtype)) if isinstance(atom, Literal) else values[atom]
+            if isinstance(atom, Literal):
+                return constants(self.graph, np.asarray(atom.val, getattr(atom.aval, "dtype")))  # noqa: B009 (typed loosely)
+            return values[atom]
 
         values.update(zip(jaxpr.constvars, consts, strict=True))
         values.update(zip(jaxpr.invars, arguments, strict=True))
@@ -138,7 +140,7 @@ class _Evaluator:
             if error.location:
                 raise
             raise UnsupportedPrimitive(error.primitive, user_line(equation), error.reason) from None
-        return results if isinstance(results, (list, tuple)) else [results]
+        return [results] if isinstance(results, np.ndarray) else results
 
 
 def user_line(equation: Any) -> str:

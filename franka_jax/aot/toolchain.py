@@ -20,10 +20,19 @@ from functools import cache
 from pathlib import Path
 
 #: Flags that change no finite value: products and sums may be fused, errors are not reported through errno or traps.
-FLAGS = (
-    "-std=gnu11 -fPIC -fvisibility=hidden -ffp-contract=fast -fno-math-errno -fno-trapping-math -fno-strict-aliasing -fwrapv "
-    "-fno-stack-protector -fcf-protection=none -w"
-).split()
+FLAGS = [
+    "-std=gnu11",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-ffp-contract=fast",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fno-strict-aliasing",
+    "-fwrapv",
+    "-fno-stack-protector",
+    "-fcf-protection=none",
+    "-w",
+]
 
 #: Macro of the compiler -> name of the CPU feature in /proc/cpuinfo.
 FEATURES = {
@@ -112,7 +121,9 @@ class Toolchain:
         macros = {line.split()[1] for line in printed.splitlines() if line.startswith("#define")}
         return sorted(name for macro, name in FEATURES.items() if macro in macros)
 
-    def shared_object(self, source: str, optimize: str, widths: Sequence[Sequence[str]], extra: Sequence[str] = ()) -> bytes:
+    def shared_object(
+        self, source: str, optimize: str, widths: Sequence[Sequence[str]], extra: Sequence[str] = ()
+    ) -> bytes:
         """Compile `source` once per list of definitions, at the same time, and link the results.
 
         Raises:
@@ -135,7 +146,9 @@ class Toolchain:
     def _run_together(self, commands: Sequence[Sequence[str]]) -> None:
         try:
             processes = [
-                subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+                )
                 for command in commands
             ]
         except OSError as error:
@@ -167,4 +180,6 @@ def processor() -> str:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").split("\n\n")[0].splitlines()
     except OSError:
         return f"{platform.machine()} {platform.processor()}"
-    return "\n".join(line for line in lines if line.split(":")[0].strip() in ("model name", "flags", "Features", "CPU part"))
+    return "\n".join(
+        line for line in lines if line.split(":")[0].strip() in ("model name", "flags", "Features", "CPU part")
+    )

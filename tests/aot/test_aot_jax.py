@@ -63,7 +63,9 @@ def test_empty_batch(kernel):
     assert jax.vmap(kernel.jax, (0, None, None))(np.zeros((0, 3)), *ONE[1:])["tau"].shape == (0, 3)
 
 
-@pytest.mark.parametrize("derivative", [jax.jacfwd, jax.jacrev, lambda f: jax.jacfwd(jax.grad(lambda q: (f(q) ** 2).sum()))])
+@pytest.mark.parametrize(
+    "derivative", [jax.jacfwd, jax.jacrev, lambda f: jax.jacfwd(jax.grad(lambda q: (f(q) ** 2).sum()))]
+)
 def test_derivatives(kernel, agrees, derivative):
     def tau(f):
         return lambda q: f(q, *ONE[1:])["tau"]
@@ -92,7 +94,9 @@ def test_wrong_shapes_are_refused(kernel):
 
 def run(code, **environment):
     settings = os.environ | {"JAX_PLATFORMS": "cpu"} | environment
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=settings, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=settings, capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 

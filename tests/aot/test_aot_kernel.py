@@ -51,7 +51,7 @@ def file(kernel, tmp_path):
     return tmp_path / "law.kernel"
 
 
-# one state --------------------------------------------------------------------------------------------------------------
+# one state ----------------------------------------------------------------------------------------------------------
 
 
 def test_call_agrees_with_jit(kernel, agrees):
@@ -153,7 +153,7 @@ def test_named_tuples_and_modules_come_back_as_themselves(tmp_path, agrees):
     np.testing.assert_array_equal(alone.second.I_total, np.eye(3))
 
 
-# many states ------------------------------------------------------------------------------------------------------------
+# many states --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("states", [0, 1, 2, 7, 8, 9, 100])
@@ -231,7 +231,7 @@ def test_bad_batches_are_named(plain, arguments, words):
     assert words in str(error.value)
 
 
-# files ------------------------------------------------------------------------------------------------------------------
+# files --------------------------------------------------------------------------------------------------------------
 
 
 def test_saved_kernel_runs_without_jax(file, kernel):
@@ -248,7 +248,9 @@ def test_saved_kernel_runs_without_jax(file, kernel):
         "    np.testing.assert_array_equal(expected[name], value)\n"
         "assert result['high'].dtype == bool and result['next'].dtype == np.int64\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -306,7 +308,7 @@ def test_a_failed_save_leaves_nothing(kernel, tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["x.kernel"]
 
 
-# cache ------------------------------------------------------------------------------------------------------------------
+# cache --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -372,7 +374,7 @@ def test_two_processes_compile_at_once(tmp_path):
     assert [path.suffix for path in tmp_path.iterdir()] == [".kernel"]
 
 
-# compilers --------------------------------------------------------------------------------------------------------------
+# compilers ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -418,7 +420,7 @@ def test_a_failing_compiler_says_what_it_said(monkeypatch, tmp_path):
     broken.chmod(0o755)
     monkeypatch.setenv("CC", str(broken))
     monkeypatch.setenv("FRANKA_JAX_CACHE", str(tmp_path / "cache"))
-    with pytest.raises(aot.CompilerError, match="(?s)cc failed.*disk full"):
+    with pytest.raises(aot.CompilerError, match=r"(?s)cc failed.*disk full"):
         aot.compile_function(double, np.ones(2))
 
 
@@ -438,7 +440,10 @@ def test_an_unsupported_primitive_is_named_with_its_line():
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        (lambda x: jax.lax.while_loop(lambda c: c[0] < x[0], lambda c: (c[0] + 1,), (0.0,)), "number of iterations depends"),
+        (
+            lambda x: jax.lax.while_loop(lambda c: c[0] < x[0], lambda c: (c[0] + 1,), (0.0,)),
+            "number of iterations depends",
+        ),
         (lambda x: jnp.exp(1j * x), "complex128"),
         (lambda x: x.astype(int) << 2, "bit shifts"),
     ],

@@ -29,9 +29,15 @@ UNARY = {
     )
     for name in names.split()
 }
-BINARY = {name: (getattr(lax, name), (V, SAME)) for name in "add sub mul div max min atan2 nextafter rem".split()}
-BINARY |= {name: (getattr(lax, name), (V, SAME)) for name in "lt le gt ge eq ne".split()}
-BINARY |= {f"int_{n}": (getattr(lax, n), (I, I[::-1])) for n in "add sub mul max min lt eq bitwise_and bitwise_or".split()}
+BINARY = {
+    name: (getattr(lax, name), (V, SAME))
+    for name in ["add", "sub", "mul", "div", "max", "min", "atan2", "nextafter", "rem"]
+}
+BINARY |= {name: (getattr(lax, name), (V, SAME)) for name in ["lt", "le", "gt", "ge", "eq", "ne"]}
+BINARY |= {
+    f"int_{n}": (getattr(lax, n), (I, I[::-1]))
+    for n in ["add", "sub", "mul", "max", "min", "lt", "eq", "bitwise_and", "bitwise_or"]
+}
 BINARY |= {f"int_{n}": (getattr(lax, n), (I, np.array([2, 2, -3, 5]))) for n in ("div", "rem", "bitwise_xor")}
 BINARY |= {f"bool_{n}": (getattr(lax, f"bitwise_{n}"), (B, B[::-1])) for n in ("and", "or", "xor")}
 
@@ -53,7 +59,10 @@ CASES = {
     "pow": (lax.pow, (U, V[:5])),
     "integer_pow": (lambda x: (lax.integer_pow(x, 3), lax.integer_pow(x, -2), lax.integer_pow(x, 0)), (V,)),
     "integer_pow_int": (lambda i: lax.integer_pow(i, 5), (I,)),
-    "round": (lambda x: (lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN), lax.round(x)), (np.array([-2.5, 0.5, 1.5]),)),
+    "round": (
+        lambda x: (lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN), lax.round(x)),
+        (np.array([-2.5, 0.5, 1.5]),),
+    ),
     "not": (lambda b, i: (~b, ~i), (B, I)),
     "int_neg_abs_sign": (lambda i: (-i, jnp.abs(i), jnp.sign(i)), (I,)),
     "clamp": (lambda x: lax.clamp(-0.5, x, 0.5), (V,)),
@@ -74,11 +83,20 @@ CASES = {
     "dynamic_slice_clamps": (lambda x, i: lax.dynamic_slice(x, (i,), (3,)), (V, np.array(9))),
     "dynamic_update_slice": (lambda x, i: lax.dynamic_update_slice(x, x[:2, :2], (i, i)), (X, np.array(2))),
     "gather": (lambda x, i: (x[:, jnp.array([3, 0])], jnp.take(x, i, axis=1), x[i % 3, i % 4]), (X, np.abs(I))),
-    "gather_out_of_bounds": (lambda x, i: (x.at[i].get(mode="fill", fill_value=0), x.at[i].get(mode="clip")), (V, I * 2)),
+    "gather_out_of_bounds": (
+        lambda x, i: (x.at[i].get(mode="fill", fill_value=0), x.at[i].get(mode="clip")),
+        (V, I * 2),
+    ),
     "gather_batched": (lambda x, i: jax.vmap(lambda r, j: r[j])(x, i), (X, np.array([0, 3, 1]))),
     "take_along_axis": (lambda x: jnp.take_along_axis(x, jnp.argsort(x, 1), 1), (X,)),
-    "scatter": (lambda x, i: (x.at[i].set(5.0), x.at[1:3].set(0.0), x.at[jnp.array([0, 2])].set(1.0)), (V, np.array(3))),
-    "scatter_add": (lambda x, i: (x.at[jnp.array([0, 2, 0])].add(1.5), x.at[i].add(x[:4])), (V, np.array([1, 5, 1, 8]))),
+    "scatter": (
+        lambda x, i: (x.at[i].set(5.0), x.at[1:3].set(0.0), x.at[jnp.array([0, 2])].set(1.0)),
+        (V, np.array(3)),
+    ),
+    "scatter_add": (
+        lambda x, i: (x.at[jnp.array([0, 2, 0])].add(1.5), x.at[i].add(x[:4])),
+        (V, np.array([1, 5, 1, 8])),
+    ),
     "scatter_mul": (lambda x: (x.at[0].mul(2), x.at[1].min(0.0), x.at[2].max(0.0), x.at[3].subtract(1.0)), (V,)),
     "scatter_from_grad": (vjp_of_take, (V, np.abs(I) % 4)),
     "scatter_batched": (lambda x, i: jax.vmap(lambda r, j: r.at[j].set(9.0))(x, i), (X, np.array([0, 3, 1]))),
@@ -113,7 +131,10 @@ CASES = {
     "solve_gradient": (lambda a, v: jax.grad(lambda m: jnp.linalg.solve(m, v).sum())(a), (A[:3, :3], V[:3])),
     "norm": (lambda v, x: (jnp.linalg.norm(v), jnp.linalg.norm(x, axis=1), jnp.cross(v[:3], v[3:])), (V, X)),
     "tuple_out_of_none": (lambda x: {"a": (x, None), "b": [x * 2]}, (V,)),
-    "constant": (lambda x: (jnp.arange(3), jnp.ones(2) * x.shape[0], jnp.array([True, False]), jnp.array(jnp.nan)), (V,)),
+    "constant": (
+        lambda x: (jnp.arange(3), jnp.ones(2) * x.shape[0], jnp.array([True, False]), jnp.array(jnp.nan)),
+        (V,),
+    ),
 }
 CASES = UNARY | BINARY | CASES
 
@@ -179,14 +200,22 @@ def test_every_rule_is_reached():
     def visit(jaxpr):
         for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
             found.add(equation.primitive.name)
-            inner = jax.tree.leaves(list(equation.params.values()), is_leaf=lambda x: hasattr(x, "eqns") or hasattr(x, "jaxpr"))
+            inner = jax.tree.leaves(
+                list(equation.params.values()), is_leaf=lambda x: hasattr(x, "eqns") or hasattr(x, "jaxpr")
+            )
             for each in inner:
                 if hasattr(each, "eqns") or hasattr(each, "jaxpr"):
                     visit(each)
 
     visit(jax.make_jaxpr(everything)(ARGUMENTS))
     variants = {"copy_p", "pjit", "remat", "remat2", "closed_call", "core_call", "expand_dims", "custom_vjp_call_jaxpr"}
-    variants |= {name for name in RULES if name.startswith("scatter_")} | {"scatter-sub", "device_put", "pvary", "real", "conj"}
+    variants |= {name for name in RULES if name.startswith("scatter_")} | {
+        "scatter-sub",
+        "device_put",
+        "pvary",
+        "real",
+        "conj",
+    }
     variants |= {"reduce_precision", "composite", "custom_vjp_call", "checkpoint"}
     unsupported_on_purpose = {name for name in RULES if name.startswith("shift_")}
     assert set(RULES) - found - variants - unsupported_on_purpose == set()

@@ -67,7 +67,12 @@ def run(program, a, b):
     return values[-1]
 
 
-@settings(max_examples=3, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(
+    max_examples=3,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture, HealthCheck.data_too_large],
+)
 @given(st.lists(programs, min_size=20, max_size=20))
 def test_random_programs_agree_with_jit(agrees, several):
     def together(a, b):

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tracemalloc
+from typing import Any
 
 import jax
 import numpy as np
@@ -41,7 +42,7 @@ def fast(compiled):
     return compiled["fr3"]
 
 
-def arguments(name, index=slice(None), options=OPTIONS):
+def arguments(name, index: Any = slice(None), options=OPTIONS) -> dict[str, Any]:
     values = {key: value[index] for key, value in STATES.items()} | dict(options)
     return {key: values[key] for key in ARGUMENTS[name] if key in values}
 
@@ -53,7 +54,7 @@ def close(found, expected, tolerance=1e-13):
     assert np.abs(found - expected).max(initial=0.0) <= tolerance * np.abs(expected).max(initial=0.0)
 
 
-# the calls of the model -------------------------------------------------------------------------------------------------
+# the calls of the model ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("options", [{}, OPTIONS], ids=["plain", "all_options"])
@@ -106,7 +107,12 @@ def test_fer_equals_its_own_library(compiled, library_samples, load):
 def test_evaluate_equals_jit(robot, options, models, compiled):
     model = models[robot]
     values = arguments("evaluate", 1, options)
-    q, dq, payload, gravity = values["q"], values["dq"], values.get("payload"), values.get("gravity_earth", (0, 0, -9.81))
+    q, dq, payload, gravity = (
+        values["q"],
+        values["dq"],
+        values.get("payload"),
+        values.get("gravity_earth", (0, 0, -9.81)),
+    )
     transforms = values.get("F_T_EE"), values.get("EE_T_K")
     expected = (
         model.pose("end_effector", q, *transforms),
@@ -129,12 +135,14 @@ def test_options_per_state(fast):
     payloads = jax.tree.map(lambda x: np.stack([x, 0 * x, 2 * x]), HAND)
     transforms = np.stack([np.eye(4), FLANGE_TO_EE, EE_TO_K])
     found = fast.evaluate(STATES["q"][:3], STATES["dq"][0], payloads, transforms)
-    for i, (payload, transform) in enumerate(zip([HAND, None, jax.tree.map(lambda x: 2 * x, HAND)], transforms, strict=True)):
+    for i, (payload, transform) in enumerate(
+        zip([HAND, None, jax.tree.map(lambda x: 2 * x, HAND)], transforms, strict=True)
+    ):
         for f, e in zip(found, fast.evaluate(STATES["q"][i], STATES["dq"][0], payload, transform), strict=True):
             close(f[i], e, 1e-15)
 
 
-# evaluate ---------------------------------------------------------------------------------------------------------------
+# evaluate -----------------------------------------------------------------------------------------------------------
 
 
 def same(found, expected):
@@ -164,7 +172,10 @@ def test_a_payload_changed_in_place_counts(fast):
     payload = Payload(1.0, [0.0, 0, 0], np.zeros((3, 3)))
     out = fast.evaluate(READY, READY, payload)
     payload.F_x_Ctotal[0] = 0.1
-    same(fast.evaluate(READY, READY, payload, out=out), fast.evaluate(READY, READY, Payload(1.0, [0.1, 0, 0], np.zeros((3, 3)))))
+    same(
+        fast.evaluate(READY, READY, payload, out=out),
+        fast.evaluate(READY, READY, Payload(1.0, [0.1, 0, 0], np.zeros((3, 3)))),
+    )
 
 
 def test_out_of_another_model_is_not_confused(compiled):
@@ -242,10 +253,18 @@ def test_not_finite_in_not_finite_out(fast):
         (lambda f: f.mass(READY + 1j), TypeError, "not complex128"),
         (lambda f: f.mass(READY, 0.5), TypeError, "payload must be a Payload or None, not float"),
         (lambda f: f.pose("tool", READY), ValueError, "The frames are joint1"),
-        (lambda f: f.pose("flange", READY, np.eye(3)), ValueError, "F_T_EE has shape (3, 3), it must be (4, 4) or flat 16"),
+        (
+            lambda f: f.pose("flange", READY, np.eye(3)),
+            ValueError,
+            "F_T_EE has shape (3, 3), it must be (4, 4) or flat 16",
+        ),
         (lambda f: f.evaluate(np.zeros((3, 7)), np.zeros((2, 7))), ValueError, "different leading axes: [(2,), (3,)]"),
         (lambda f: f.evaluate(READY, None), TypeError, "dq must be real numbers"),
-        (lambda f: f.evaluate(np.zeros((3, 7)), READY, out=f.evaluate(READY, READY)), ValueError, "out has an array of shape"),
+        (
+            lambda f: f.evaluate(np.zeros((3, 7)), READY, out=f.evaluate(READY, READY)),
+            ValueError,
+            "out has an array of shape",
+        ),
         (lambda f: f.kernel("masses"), ValueError, "there is no call 'masses'"),
         (lambda f: f.kernel("pose"), ValueError, "takes a frame"),
     ],
@@ -256,7 +275,7 @@ def test_errors_name_the_argument(fast, call, error, words):
     assert words in str(raised.value)
 
 
-# compiling --------------------------------------------------------------------------------------------------------------
+# compiling ----------------------------------------------------------------------------------------------------------
 
 
 def test_kernels_come_from_the_cache_by_the_models_numbers(models, compiled, monkeypatch):
@@ -284,7 +303,9 @@ def test_kernels_are_saved_for_other_programs(fast, tmp_path):
         "result = kernel(q, q, payload, np.eye(4), np.eye(4), np.array([0, 0, -9.81]))\n"
         "print(result.gravity.tolist())\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 0, done.stderr
     np.testing.assert_array_equal(eval(done.stdout), fast.evaluate(READY, READY).gravity)
 
@@ -310,7 +331,7 @@ def test_xla_backend_gives_the_same(models, fast, monkeypatch):
         slow = compile_model(models["fr3"])
     assert slow.backend == "xla"
     out = slow.evaluate(READY, READY)
-    for values in (arguments("evaluate", 1), {"q": READY, "dq": READY}):
+    for values in (arguments("evaluate", 1), arguments("evaluate", 2, {})):
         for f, e in zip(slow.evaluate(**values, out=out), fast.evaluate(**values), strict=True):
             close(f, e)
     for f, e in zip(slow.evaluate(STATES["q"], STATES["dq"]), fast.evaluate(STATES["q"], STATES["dq"]), strict=True):

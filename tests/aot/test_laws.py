@@ -40,7 +40,9 @@ def test_rotation_error_of_equal_orientations_is_zero_and_differentiable():
 
 @pytest.fixture(scope="module")
 def law(fr3_model):
-    return aot.compile_function(partial(cartesian_impedance, fr3_model), *example_arguments(), name="cartesian_impedance")
+    return aot.compile_function(
+        partial(cartesian_impedance, fr3_model), *example_arguments(), name="cartesian_impedance"
+    )
 
 
 def state(i, fr3_model):

@@ -12,7 +12,18 @@ from franka_jax.aot.primitives.registry import Operation, Refs, Unsupported, ele
 MAX_ITERATIONS = 10_000
 
 
-@rule("pjit", "jit", "closed_call", "core_call", "remat", "checkpoint", "remat2", "custom_jvp_call", "custom_vjp_call", "composite")
+@rule(
+    "pjit",
+    "jit",
+    "closed_call",
+    "core_call",
+    "remat",
+    "checkpoint",
+    "remat2",
+    "custom_jvp_call",
+    "custom_vjp_call",
+    "composite",
+)
 def _call(op: Operation, *arguments: Refs) -> list[Refs]:
     inner = next(op.params[key] for key in ("jaxpr", "call_jaxpr", "fun_jaxpr") if key in op.params)
     return op.evaluate(inner, *arguments)

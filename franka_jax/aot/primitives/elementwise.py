@@ -13,8 +13,36 @@ from franka_jax.aot.expression import BOOL, FLOAT, INT, Graph
 from franka_jax.aot.primitives.registry import Operation, Refs, Unsupported, elementwise, kind_of, rule
 
 #: JAX's name -> name in the C library.
-UNARY = {name: name for name in "sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh exp exp2 expm1 log".split()}
-UNARY |= {"log1p": "log1p", "sqrt": "sqrt", "cbrt": "cbrt", "floor": "floor", "ceil": "ceil", "erf": "erf", "erfc": "erfc"}
+UNARY = {
+    name: name
+    for name in [
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "asinh",
+        "acosh",
+        "atanh",
+        "exp",
+        "exp2",
+        "expm1",
+        "log",
+    ]
+}
+UNARY |= {
+    "log1p": "log1p",
+    "sqrt": "sqrt",
+    "cbrt": "cbrt",
+    "floor": "floor",
+    "ceil": "ceil",
+    "erf": "erf",
+    "erfc": "erfc",
+}
 UNARY |= {"lgamma": "lgamma"}
 
 
@@ -130,7 +158,9 @@ def _sign(op: Operation, a: Refs) -> Refs:
     zero, one = (graph.zero, graph.one) if kind_of(op.dtype) == FLOAT else (graph.constant(0), graph.constant(1))
 
     def sign(ref: int) -> int:
-        negative = graph.select(graph.compare("lt", ref, zero), negate(graph, one), ref if graph.kind(ref) == FLOAT else zero)
+        negative = graph.select(
+            graph.compare("lt", ref, zero), negate(graph, one), ref if graph.kind(ref) == FLOAT else zero
+        )
         return graph.select(graph.compare("gt", ref, zero), one, negative)  # zero and nan are returned as they are
 
     return elementwise(sign, a)
@@ -149,9 +179,7 @@ def _rsqrt(op: Operation, a: Refs) -> Refs:
 @rule("logistic")
 def _logistic(op: Operation, a: Refs) -> Refs:
     graph = op.graph
-    return finish(
-        op, elementwise(lambda r: graph.div(graph.one, graph.add(graph.one, graph.unary("exp", r ^ 1))), a)
-    )
+    return finish(op, elementwise(lambda r: graph.div(graph.one, graph.add(graph.one, graph.unary("exp", r ^ 1))), a))
 
 
 @rule("integer_pow")
@@ -234,6 +262,8 @@ def _convert(op: Operation, a: Refs) -> Refs:
     return finish(op, elementwise(lambda r: op.graph.convert(r, kind_of(op.dtype)), a))
 
 
-@rule("copy", "copy_p", "stop_gradient", "reduce_precision", "optimization_barrier", "device_put", "pvary", "real", "conj")
+@rule(
+    "copy", "copy_p", "stop_gradient", "reduce_precision", "optimization_barrier", "device_put", "pvary", "real", "conj"
+)
 def _identity(op: Operation, *values: Refs) -> list[Refs]:
     return list(values)  # of real numbers

@@ -47,7 +47,9 @@ def update_window(
     """The operand with `update` applied to the window of `sizes` at `starts`, clamped into the operand."""
     for axis, (start, size) in enumerate(zip(starts, sizes, strict=True)):
         if not graph.is_constant(start):
-            fixed = [[*starts[:axis], graph.constant(i), *starts[axis + 1 :]] for i in range(operand.shape[axis] - size + 1)]
+            fixed = [
+                [*starts[:axis], graph.constant(i), *starts[axis + 1 :]] for i in range(operand.shape[axis] - size + 1)
+            ]
             return _choose(graph, start, [update_window(graph, operand, s, sizes, update) for s in fixed])
     where = tuple(
         slice(first := min(max(int(graph.value(start)), 0), length - size), first + size)

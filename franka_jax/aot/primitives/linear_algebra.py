@@ -116,7 +116,7 @@ def _pivot(graph: Graph, column: list[int], first: int) -> int:
 @rule("lu_pivots_to_permutation")
 def _pivots_to_permutation(op: Operation, pivots: Refs) -> Refs:
     graph, size = op.graph, op.params["permutation_size"]
-    result = np.empty(pivots.shape[:-1] + (size,), np.int64)
+    result = np.empty((*pivots.shape[:-1], size), np.int64)
     for position in np.ndindex(pivots.shape[:-1]):
         order = [graph.constant(i) for i in range(size)]
         for k, pivot in enumerate(pivots[position].tolist()):

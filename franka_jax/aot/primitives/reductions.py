@@ -18,7 +18,11 @@ REDUCTIONS = {"sum": "add", "prod": "mul", "max": "max", "min": "min", "and": "a
 def _neutral(graph: Graph, name: str, dtype: np.dtype) -> int:
     if name in ("max", "min"):
         limits = np.finfo(dtype) if kind_of(dtype) == FLOAT else np.iinfo(dtype)
-        value = (-np.inf if name == "max" else np.inf) if kind_of(dtype) == FLOAT else getattr(limits, "min max".split()[name == "min"])
+        value = (
+            (-np.inf if name == "max" else np.inf)
+            if kind_of(dtype) == FLOAT
+            else getattr(limits, ["min", "max"][name == "min"])
+        )
     else:
         value = {"prod": 1, "and": -1}.get(name, 0)
     return constants(graph, np.asarray(value).astype(dtype)).item()
@@ -29,7 +33,9 @@ def fold_axes(function: Callable[[int, int], int], a: Refs, axes: tuple[int, ...
     kept = [i for i in range(a.ndim) if i not in axes]
     moved = a.transpose([*kept, *axes]).reshape([*(a.shape[i] for i in kept), -1])
     rows = moved.reshape(-1, moved.shape[-1]).tolist() if moved.size else [[]] * int(np.prod(moved.shape[:-1]))
-    return np.array([reduce(function, row) if row else neutral for row in rows], dtype=np.int64).reshape(moved.shape[:-1])
+    return np.array([reduce(function, row) if row else neutral for row in rows], dtype=np.int64).reshape(
+        moved.shape[:-1]
+    )
 
 
 def _register_tables() -> None:
@@ -116,6 +122,7 @@ def _dot_general(op: Operation, a: Refs, b: Refs) -> Refs:
         return reduce(add, map(multiply, row, column)) if row else zero
 
     result = [
-        [[product(row, column) for column in n] for row in m] for m, n in zip(rows.tolist(), columns.tolist(), strict=True)
+        [[product(row, column) for column in n] for row in m]
+        for m, n in zip(rows.tolist(), columns.tolist(), strict=True)
     ]
     return finish(op, np.array(result, dtype=np.int64).reshape(op.shape))

@@ -40,7 +40,7 @@ class Unsupported(Exception):
 
 @dataclass(frozen=True)
 class Operation:
-    """What a rule knows besides its operands: the graph, the equation's parameters and types, how to evaluate a jaxpr."""
+    """What a rule knows besides its operands: graph, the equation's parameters and types, how to evaluate a jaxpr."""
 
     graph: Graph
     params: dict[str, Any]

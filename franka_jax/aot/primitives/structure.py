@@ -71,7 +71,9 @@ def _rev(op: Operation, a: Refs) -> Refs:
 def _iota(op: Operation) -> Refs:
     axis = op.params["dimension"]
     index = np.arange(op.shape[axis]).astype(op.dtype)
-    return constants(op.graph, np.broadcast_to(np.expand_dims(index, [i for i in range(len(op.shape)) if i != axis]), op.shape))
+    return constants(
+        op.graph, np.broadcast_to(np.expand_dims(index, [i for i in range(len(op.shape)) if i != axis]), op.shape)
+    )
 
 
 @rule("pad")
