@@ -11,6 +11,7 @@ from franka_rt.dialect import CommandName, ControllerMode, GeneratorMode, RobotM
 from franka_rt.gripper import Gripper
 from franka_rt.gripper_dialect import DeviceStatus, VacuumProfile
 from franka_rt.gripper_state import GripperState, VacuumGripperState
+from franka_rt.kernel_law import KernelLaw
 from franka_rt.loop_statistics import LoopStatistics
 from franka_rt.realtime import RealtimeConfig
 from franka_rt.robot import Robot, VirtualWallCuboid
@@ -34,6 +35,7 @@ __all__ = [
     "GripperState",
     "JointPositions",
     "JointVelocities",
+    "KernelLaw",
     "LoopScheduling",
     "LoopStatistics",
     "RealtimeConfig",

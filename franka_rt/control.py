@@ -26,6 +26,7 @@ from franka_rt.conditioning import Conditioner
 from franka_rt.control_loop import Callback, ControlLoop, Stage
 from franka_rt.dialect import ArmDialect, ControllerMode, GeneratorMode
 from franka_rt.errors import InvalidArgumentException, InvalidOperationException
+from franka_rt.kernel_law import KernelLaw
 from franka_rt.loop_statistics import LoopStatistics
 from franka_rt.manual_motions import ManualMotions
 from franka_rt.realtime import RealtimeConfig
@@ -75,6 +76,10 @@ class RobotControl(ManualMotions):
         """The negotiated protocol version as data."""
         raise NotImplementedError
 
+    def _served_urdf(self) -> str:
+        """The robot's own description, empty if it serves none."""
+        raise NotImplementedError
+
     def _joint_velocity_envelope(self) -> VelocityEnvelope:
         raise NotImplementedError
 
@@ -88,12 +93,14 @@ class RobotControl(ManualMotions):
         Zero torque is not "off": the arm floats, with gravity compensated and Coriolis torques not.
 
         Args:
-            callback: returns :class:`Torques` or 7 numbers.
+            callback: returns :class:`Torques` or 7 numbers; or a :class:`KernelLaw`.
             limit_rate: limit the torque rate to 1000 Nm/s; None takes the version's default (5: True, 10: False).
             cutoff_frequency: of the low-pass filter, Hz; 1000 and above switch it off.
         """
         if not callable(callback):
             raise InvalidArgumentException(_NO_TORQUES)
+        if isinstance(callback, KernelLaw):
+            callback.check_robot(self.dialect.robot, self._served_urdf())
         generator = self.dialect.torque_generator
         still = None if generator is GeneratorMode.NONE else _stand_still
         external = ControllerMode.EXTERNAL_CONTROLLER
