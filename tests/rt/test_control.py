@@ -1,6 +1,8 @@
 """Callback loops against a scripted server: order, start, finish, conditioning, and every way they may end badly."""
 
 import gc
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -448,6 +450,17 @@ def test_what_the_callback_raises_comes_out_and_the_arm_is_stopped(server, robot
     assert info.value is error
     assert server.asked()[-2:] == [CommandName.MOVE, CommandName.STOP_MOVE]
     assert len(server.commands) == when
+    drive(robot, "torques", Script([HALF] * 3))
+
+
+def test_ctrl_c(server, robot):
+    """A real signal, wherever the loop stands."""
+    timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        robot.control_torques(forever(HALF))
+    timer.join()
+    assert server.asked()[-2:] == [CommandName.MOVE, CommandName.STOP_MOVE]
     drive(robot, "torques", Script([HALF] * 3))
 
 
