@@ -136,6 +136,8 @@ class ControlLoop:
                 with self._motion.cancel_on_error():
                     self._motion.finish(*self._last_commands(self._spin(self._motion.update())))
         except ControlException as error:
+            if len(error.log) > 1:  # the step to the state that ended the motion
+                self.statistics.step(error.log[-1].state.message_id - error.log[-2].state.message_id)
             if _COMMUNICATION in error.reasons:
                 error.hint = self.statistics.advice()
             error.statistics = self.statistics

@@ -490,7 +490,11 @@ def test_reflex_carries_the_log_as_arrays(server, robot):
 
 
 def test_lost_communication_shows_the_loops_own_statistics(server, robot):
-    server.on_command = at_command(40, lambda s: s.end_motion(Status.REFLEX_ABORTED, **LOST))
+    def lose(server):
+        server.state["message_id"] = int(server.state["message_id"]) + 57
+        server.end_motion(Status.REFLEX_ABORTED, **LOST)
+
+    server.on_command = at_command(40, lose)
 
     def slow_once(state, dt):
         if robot.loop_statistics.cycles == 30:
@@ -503,7 +507,8 @@ def test_lost_communication_shows_the_loops_own_statistics(server, robot):
     statistics = error.value.statistics
     assert statistics.slow >= 1
     assert statistics.to_dict()["longest"] >= 0.02
-    assert statistics.skipped >= 10
+    assert statistics.skipped >= 10 + 57
+    assert statistics.longest_gap >= 58
     assert statistics.turnaround.shape == (40,)
 
 
