@@ -26,13 +26,23 @@ from franka_rt import (
     limits,
 )
 from franka_rt.dialect import CommandName
-from franka_rt.errors import CommandException, ControlException, InvalidArgumentException, InvalidOperationException
+from franka_rt.errors import (
+    CommandException,
+    ControlException,
+    InvalidArgumentException,
+    InvalidOperationException,
+    NetworkException,
+)
+from franka_rt.garbage import no_collection
 from franka_rt.v5 import V5
 from franka_rt.v10 import V10
 from tests.rt.expect import raises
 from tests.rt.scripted import IDLE, reject
 
-pytestmark = pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning"),
+    pytest.mark.usefixtures("no_thread_left"),
+]
 
 Q = np.array([0, -0.7, 0, -2.3, 0, 1.5, 0.7])
 POSE = np.array([[1.0, 0, 0, 0.4], [0, -1, 0, 0.1], [0, 0, -1, 0.5], [0, 0, 0, 1]])
@@ -535,6 +545,34 @@ def test_stop_from_another_thread(server, robot):
     drive(robot, "torques", Script([HALF] * 3))
 
 
+def test_stop_in_the_callback(server, robot):
+    def callback(state, dt):
+        if len(server.commands) == 5:
+            robot.stop()
+        return HALF
+
+    with raises(ControlException, "libfranka: Move command preempted!"):
+        robot.control_torques(callback)
+    drive(robot, "torques", Script([HALF] * 3))
+
+
+def test_closing_beside_a_running_loop(server, robot):
+    closer = threading.Timer(0.05, robot.close)
+    closer.start()
+    with pytest.raises((NetworkException, ControlException)):
+        robot.control_torques(forever(HALF))
+    closer.join()
+    assert robot.closed
+    assert gc.isenabled()
+
+
+def test_motion_and_reading_in_a_callback_are_refused_and_end_the_motion(server, robot):
+    for call in (robot.read_once, robot.start_torque_control, lambda: robot.control_torques(forever(HALF))):
+        with raises(InvalidOperationException, "another control or read operation is running"):
+            robot.control_torques(lambda state, dt, call=call: call())
+    assert server.commands == []
+
+
 def test_other_threads_see_states_but_may_not_read(server, robot):
     seen, refused = set(), []
 
@@ -555,6 +593,15 @@ def test_other_threads_see_states_but_may_not_read(server, robot):
     thread.join()
     assert len(seen) > 5
     assert "another control or read operation is running" in refused[0][0]
+
+
+def test_collection_stays_off_until_the_last_of_two_loops_has_ended():
+    with no_collection():
+        with no_collection():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+        assert gc.get_freeze_count() > 0
+    assert gc.isenabled()
 
 
 def test_garbage_collection_rests_during_a_loop_and_is_restored(server, robot):

@@ -26,7 +26,10 @@ from franka_rt.sim import Faults, SimulatedRobot
 from tests.reference import READY
 from tests.rt.expect import raises
 
-pytestmark = pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning"),
+    pytest.mark.usefixtures("no_thread_left"),
+]
 
 SECONDS = 0.3
 ENDS = {
