@@ -13,7 +13,7 @@ and raises ProtocolException should the arm ever break the protocol's order.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,26 +27,18 @@ from franka_rt.sim.generators import make_generator
 from franka_rt.sim.model import ArmModel
 from franka_rt.sim.modes import MOTION_END, TRANSITIONS, Event
 from franka_rt.sim.monitor import Monitor
-from franka_rt.sim.motion import MAX_LOST, Motion, is_finite
+from franka_rt.sim.motion import MAX_LOST, Motion
 from franka_rt.sim.parameters import ArmParameters
 from franka_rt.sim.plant import Plant
+from franka_rt.sim.reply import Reply
 from franka_rt.sim.report import modes, views, write_state
 from franka_rt.sim.setpoint import Setpoint
 from franka_rt.sim.settings import Settings
 from franka_rt.state_writer import StateWriter
 
-__all__ = ["Arm", "Reply"]
+__all__ = ["Arm"]
 
 _RECOVERY_TICKS = 50
-
-
-class Reply(NamedTuple):
-    """An answer to send: arguments of ``ServerConnection.answer``."""
-
-    request: Request
-    status: Status
-    data: bytes
-    fields: dict[str, Any]
 
 
 class Arm:
@@ -143,6 +135,9 @@ class Arm:
 
     def happen(self, event: Event) -> None:
         """User stop, guiding, release, safety function."""
+        if event is Event.USER_STOP and self._recovery is not None:
+            self.reply(self._recovery[0], Status.EMERGENCY_ABORTED)
+            self._recovery = None
         if self.motion is not None and event in MOTION_END:
             self._end(event)
         else:
@@ -186,7 +181,7 @@ class Arm:
         command = motion.command(self.message_id)
         self.taken += command is not None
         self.lost += motion.lost_in_row > 0
-        if command is not None and not is_finite(command):
+        if command is not None and not motion.is_finite(command):
             return self._end(Event.INPUT_ERROR)
         raised = motion.follow(command, self.checks)
         if motion.lost_in_row >= MAX_LOST:

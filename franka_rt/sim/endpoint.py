@@ -15,8 +15,8 @@ from franka_rt.connection import ServerConnection
 from franka_rt.dialect import ArmDialect, CommandName, Dialect, Status
 from franka_rt.errors import FrankaException, ProtocolException
 from franka_rt.events import Closed, CommandDatagram, Request
-from franka_rt.sim.arm import Reply
 from franka_rt.sim.faults import Faults, Link
+from franka_rt.sim.reply import Reply
 
 __all__ = ["Device", "Endpoint"]
 

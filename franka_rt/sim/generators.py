@@ -22,9 +22,15 @@ __all__ = ["GENERATORS", "Generator", "make_generator"]
 
 
 class Generator:
-    """Base: no motion generator (torques only); the setpoint stays where it is."""
+    """Base: no motion generator (torques only); the setpoint stays where it is.
+
+    Attributes:
+        cartesian: commands poses or twists.
+        part: field of the command that it follows.
+    """
 
     cartesian = False
+    part = ""
 
     def __init__(self, setpoint: Setpoint, checks: Checks, F_T_EE: np.ndarray) -> None:
         self.setpoint, self.checks, self.F_T_EE = setpoint, checks, F_T_EE
@@ -65,6 +71,8 @@ class _Joint(Generator):
 class JointPosition(_Joint):
     """Follows q_c."""
 
+    part = "q_c"
+
     def take(self, motion: Any) -> list[str]:
         s, q = self.setpoint, np.array(motion["q_c"])
         if not self.started and (raised := self.checks.start_joints(s, q)):
@@ -76,6 +84,8 @@ class JointPosition(_Joint):
 class JointVelocity(_Joint):
     """Follows dq_c and integrates it."""
 
+    part = "dq_c"
+
     def take(self, motion: Any) -> list[str]:
         dq = np.array(motion["dq_c"])
         return self._follow(self.setpoint.q + dq * DT, dq)
@@ -83,6 +93,8 @@ class JointVelocity(_Joint):
 
 class Asynchronous(_Joint):
     """Version 10: q_c is a target now and then; the robot goes there with limited velocity and acceleration."""
+
+    part = "q_c"
 
     def __init__(self, setpoint: Setpoint, checks: Checks, F_T_EE: np.ndarray, velocity: np.ndarray) -> None:
         super().__init__(setpoint, checks, F_T_EE)
@@ -174,6 +186,8 @@ class _Cartesian(Generator):
 class CartesianPosition(_Cartesian):
     """Follows O_T_EE_c."""
 
+    part = "O_T_EE_c"
+
     def take(self, motion: Any) -> list[str]:
         pose = np.array(motion["O_T_EE_c"]).reshape(4, 4).T
         if not rotation.is_transform(pose):
@@ -190,6 +204,8 @@ class CartesianPosition(_Cartesian):
 
 class CartesianVelocity(_Cartesian):
     """Follows O_dP_EE_c and integrates it."""
+
+    part = "O_dP_EE_c"
 
     def take(self, motion: Any) -> list[str]:
         twist = np.array(motion["O_dP_EE_c"])

@@ -10,8 +10,8 @@ from franka_rt.dialect import CommandName, Status
 from franka_rt.events import CommandDatagram, Request
 from franka_rt.gripper_dialect import GRIPPER
 from franka_rt.gripper_state import GripperState
-from franka_rt.sim.arm import Reply
 from franka_rt.sim.parameters import DT
+from franka_rt.sim.reply import Reply
 
 __all__ = ["Gripper"]
 

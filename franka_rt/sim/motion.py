@@ -12,7 +12,7 @@ from franka_rt.sim.checks import Checks
 from franka_rt.sim.generators import Generator
 from franka_rt.sim.modes import Event
 
-__all__ = ["MAX_LOST", "Motion", "is_finite"]
+__all__ = ["MAX_LOST", "Motion"]
 
 MAX_LOST = 20
 """Commands that may be missing in a row (FCI protocol 6.2)."""
@@ -96,6 +96,16 @@ class Motion:
             self._in_time.append(False)
         return None
 
+    def is_finite(self, command: CommandDatagram) -> bool:
+        """No number that matters in this motion is infinite or NaN."""
+        motion = command.record["motion"]
+        numbers = [motion[self.generator.part]] if self.generator.part else []
+        if motion["valid_elbow"]:
+            numbers.append(motion["elbow_c"])
+        if self.external:
+            numbers.append(command.record["control"]["tau_J_d"])
+        return all(np.isfinite(values).all() for values in numbers)
+
     def follow(self, command: CommandDatagram | None, checks: Checks) -> list[str]:
         """Let the generator and the torque follow a command; the names of the flags it raises."""
         if command is None:
@@ -113,10 +123,3 @@ class Motion:
             self.generator.setpoint.torque = torque
             self._torque_given = True
         return raised
-
-
-def is_finite(command: CommandDatagram) -> bool:
-    """No number of the command is infinite or NaN."""
-    motion = command.record["motion"]
-    numbers = [motion[name] for name in ("q_c", "dq_c", "O_T_EE_c", "O_dP_EE_c", "elbow_c")]
-    return bool(np.isfinite(np.concatenate([*numbers, command.record["control"]["tau_J_d"]])).all())

@@ -8,7 +8,7 @@ from franka_rt.dialect import CommandName, Status
 from franka_rt.events import CommandDatagram, Request
 from franka_rt.gripper_dialect import VACUUM_GRIPPER, DeviceStatus
 from franka_rt.gripper_state import VacuumGripperState
-from franka_rt.sim.arm import Reply
+from franka_rt.sim.reply import Reply
 
 __all__ = ["VacuumGripper"]
 

@@ -1,13 +1,15 @@
 """How motions start, are refused, lose commands and end: flags, statuses and modes (FCI protocol 6, 7, 19)."""
 
+import dataclasses
 import time
 
 import numpy as np
 import pytest
 
 from franka_rt.dialect import CommandName, ControllerMode, GeneratorMode, RobotMode, Status
-from franka_rt.model_library import SYMBOLS
+from franka_rt.model_library import SYMBOLS, machine
 from franka_rt.sim import library
+from franka_rt.sim.model import load_model
 from franka_rt.sim.modes import Event
 from franka_rt.sim.motion import MAX_LOST
 from franka_rt.sim.parameters import DT
@@ -196,6 +198,13 @@ def test_a_command_that_is_not_a_number(driver, bad):
     assert driver.state.robot_mode is RobotMode.IDLE
 
 
+def test_what_does_not_matter_may_be_anything(driver):
+    driver.move(GeneratorMode.JOINT_VELOCITY)
+    driver.step(dq_c=np.zeros(7), q_c=np.full(7, np.nan), tau_J_d=np.full(7, np.inf))
+    assert driver.ended is None
+    assert np.isfinite(driver.tick().reals).all()
+
+
 # --- modes ------------------------------------------------------------------------------------------------------------
 
 
@@ -244,6 +253,16 @@ def test_recovery_leads_back_and_keeps_the_reason(driver):
     assert not driver.state.last_motion_errors
 
 
+def test_user_stop_aborts_a_recovery(driver):
+    in_mode(driver, RobotMode.REFLEX)
+    driver.ask(CommandName.AUTOMATIC_ERROR_RECOVERY)
+    driver.arm.happen(Event.USER_STOP)
+    driver.tick(200)
+    assert driver.answers[-1] == (CommandName.AUTOMATIC_ERROR_RECOVERY, Status.EMERGENCY_ABORTED)
+    assert driver.state.robot_mode is RobotMode.USER_STOPPED
+    assert driver.state.current_errors
+
+
 def test_recovery_when_there_is_nothing_to_recover(driver):
     assert driver.ask(CommandName.AUTOMATIC_ERROR_RECOVERY) == [Status.SUCCESS]
 
@@ -278,10 +297,10 @@ def test_thirty_functions_are_those_the_client_binds():
     assert set(library.functions()) == set(SYMBOLS)
 
 
-@pytest.mark.parametrize("machine", [{"architecture": 2, "system": 0}, {"architecture": 0, "system": 1}])
-def test_no_library_for_other_machines(machine):
+@pytest.mark.parametrize("other", [{"architecture": 2, "system": 0}, {"architecture": 0, "system": 1}])
+def test_no_library_for_other_machines(other):
     driver = Driver("fer")
-    assert driver.ask(CommandName.LOAD_MODEL_LIBRARY, **machine) == []
+    assert driver.ask(CommandName.LOAD_MODEL_LIBRARY, **other) == []
     for _ in range(200):
         driver.tick()
         if driver.answers:
@@ -289,3 +308,29 @@ def test_no_library_for_other_machines(machine):
         time.sleep(0.01)
     assert driver.answers == [(CommandName.LOAD_MODEL_LIBRARY, Status.ERROR)]
     assert driver.state.robot_mode is RobotMode.IDLE  # and the stream went on
+
+
+def test_without_a_compiler_there_is_no_library(monkeypatch):
+    monkeypatch.setattr("franka_jax.aot.toolchain.find_compiler", lambda cpu: None)
+    unseen = dataclasses.replace(load_model("fer"))
+    assert library.model_library(unseen, machine()) is None
+
+
+# --- torques beside a generator ---------------------------------------------------------------------------------------
+
+
+def test_torques_beside_a_generator(driver):
+    """The user's torques drive the arm, the generator's positions are echoed; the motion flag ends both."""
+    driver.move(GeneratorMode.JOINT_POSITION, ControllerMode.EXTERNAL_CONTROLLER)
+    assert driver.modes == (GeneratorMode.JOINT_POSITION, ControllerMode.EXTERNAL_CONTROLLER, RobotMode.MOVE)
+    begin, torque = driver.state.q_d, np.array([0, 0, 0, 0, 0, 0, 0.3])
+    for k in range(101):
+        q = begin + 1e-3 * np.sin(np.pi * k / 100) ** 2
+        state = driver.step(q_c=q, tau_J_d=torque)
+        np.testing.assert_allclose(state.q_d, q, atol=1e-6)
+        np.testing.assert_allclose(state.tau_J_d, torque, atol=1e-6)
+    assert driver.state.q[6] - begin[6] > 5e-3  # the torque, not the positions, moved it
+    driver.step(True, q_c=begin, tau_J_d=torque)
+    driver.tick(400)
+    assert driver.ended is Status.SUCCESS
+    assert driver.modes == IDLE

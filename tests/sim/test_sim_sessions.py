@@ -277,8 +277,8 @@ def test_close_leaves_nothing_behind():
             socket.create_connection((sim.host, port), timeout=5.0)
         with pytest.raises(errors.InvalidArgumentException, match="closed"):
             sim.push([1, 0, 0, 0, 0, 0], 1.0)
-    assert threading.active_count() == threads
-    assert len(os.listdir("/proc/self/fd")) == descriptors
+    assert threading.active_count() <= threads
+    assert len(os.listdir("/proc/self/fd")) <= descriptors  # sessions of earlier tests may end meanwhile
 
 
 @pytest.mark.parametrize("robot", ["panda", "", None])
