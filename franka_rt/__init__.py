@@ -11,9 +11,11 @@ from franka_rt.dialect import CommandName, ControllerMode, GeneratorMode, RobotM
 from franka_rt.gripper import Gripper
 from franka_rt.gripper_dialect import DeviceStatus, VacuumProfile
 from franka_rt.gripper_state import GripperState, VacuumGripperState
+from franka_rt.kernel_law import KernelLaw
 from franka_rt.loop_statistics import LoopStatistics
 from franka_rt.realtime import RealtimeConfig
 from franka_rt.robot import Robot, VirtualWallCuboid
+from franka_rt.scheduling import LoopScheduling
 from franka_rt.state import Errors, RobotState
 from franka_rt.vacuum_gripper import VacuumGripper
 from franka_rt.versions import FciVersion, VersionPolicy
@@ -33,6 +35,8 @@ __all__ = [
     "GripperState",
     "JointPositions",
     "JointVelocities",
+    "KernelLaw",
+    "LoopScheduling",
     "LoopStatistics",
     "RealtimeConfig",
     "Robot",

@@ -10,6 +10,8 @@ from franka_rt.errors import FrankaException
 
 # command -> (module, what it does)
 COMMANDS = {
+    "communication-test": ("franka_rt.command_communication_test", "zero torques for 10 000 cycles, and a verdict"),
+    "doctor": ("franka_rt.command_doctor", "whether this machine is fit for 1 kHz"),
     "read": ("franka_rt.command_read", "states of a robot, one after the other"),
     "record": ("franka_rt.command_record", "all traffic of a reading session to a file"),
     "sim": ("franka_rt.sim.command", "a simulated FER or FR3 on real sockets"),

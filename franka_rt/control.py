@@ -9,11 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from franka_rt import checks
-from franka_rt.active_control import ActiveControl
-from franka_rt.asynchronous import AsynchronousMotion
+from franka_rt.active_motions import ActiveMotions
 from franka_rt.commands import (
     CartesianPose,
     CartesianVelocities,
@@ -24,10 +21,12 @@ from franka_rt.commands import (
 )
 from franka_rt.conditioning import Conditioner
 from franka_rt.control_loop import Callback, ControlLoop, Stage
-from franka_rt.dialect import ArmDialect, ControllerMode, GeneratorMode
-from franka_rt.errors import InvalidArgumentException, InvalidOperationException
+from franka_rt.dialect import ControllerMode, GeneratorMode
+from franka_rt.errors import InvalidArgumentException
+from franka_rt.kernel_law import KernelLaw
 from franka_rt.loop_statistics import LoopStatistics
-from franka_rt.manual_motions import ManualMotions
+from franka_rt.realtime import RealtimeConfig
+from franka_rt.scheduling import LoopScheduling
 from franka_rt.velocity_envelope import VelocityEnvelope
 
 __all__ = ["RobotControl"]
@@ -42,7 +41,7 @@ def _stand_still(state: Any, dt: float) -> JointVelocities:
     return _STILL
 
 
-class RobotControl(ManualMotions):
+class RobotControl(ActiveMotions):
     """The part of :class:`franka_rt.Robot` that moves the arm.
 
     All callbacks are called as ``callback(state, dt)`` once per received state: a
@@ -58,13 +57,18 @@ class RobotControl(ManualMotions):
 
     Attributes:
         loop_statistics: what the last callback loop measured of itself, None before the first.
+        scheduling: priority, core and memory locking of callback loops, :class:`LoopScheduling`.
     """
 
+    realtime_config: RealtimeConfig
     loop_statistics: LoopStatistics | None = None
 
-    @property
-    def dialect(self) -> ArmDialect:
-        """The negotiated protocol version as data."""
+    def __init__(self) -> None:
+        super().__init__()
+        self.scheduling = LoopScheduling()
+
+    def _served_urdf(self) -> str:
+        """The robot's own description, empty if it serves none."""
         raise NotImplementedError
 
     def _joint_velocity_envelope(self) -> VelocityEnvelope:
@@ -80,12 +84,14 @@ class RobotControl(ManualMotions):
         Zero torque is not "off": the arm floats, with gravity compensated and Coriolis torques not.
 
         Args:
-            callback: returns :class:`Torques` or 7 numbers.
+            callback: returns :class:`Torques` or 7 numbers; or a :class:`KernelLaw`.
             limit_rate: limit the torque rate to 1000 Nm/s; None takes the version's default (5: True, 10: False).
             cutoff_frequency: of the low-pass filter, Hz; 1000 and above switch it off.
         """
         if not callable(callback):
             raise InvalidArgumentException(_NO_TORQUES)
+        if isinstance(callback, KernelLaw):
+            callback.check_robot(self.dialect.robot, self._served_urdf())
         generator = self.dialect.torque_generator
         still = None if generator is GeneratorMode.NONE else _stand_still
         external = ControllerMode.EXTERNAL_CONTROLLER
@@ -185,77 +191,7 @@ class RobotControl(ManualMotions):
         motion_stage = None if callback is None else Stage(kind, callback, conditioner)
         torque_stage = None if torque_callback is None else Stage(Torques, torque_callback, conditioner)
         with self._exclusive():
-            loop = ControlLoop(self._motion, generator, controller, motion_stage, torque_stage)
+            scheduled = self.scheduling.applied(self.realtime_config is RealtimeConfig.ENFORCE)
+            loop = ControlLoop(self._motion, generator, controller, motion_stage, torque_stage, scheduled)
             self.loop_statistics = loop.statistics
             loop.run()
-
-    # -- active control ------------------------------------------------------------------------------------------
-
-    def start_torque_control(self) -> ActiveControl:
-        """Start a motion of torques alone and hand its cycles to the caller.
-
-        Use it in a ``with`` statement::
-
-            with robot.start_torque_control() as control:
-                while running:
-                    state, dt = control.read_once()
-                    control.write_once(Torques(tau))
-                control.write_once(Torques(tau).finished())
-        """
-        return self._start(None, self.dialect.torque_generator, ControllerMode.EXTERNAL_CONTROLLER)
-
-    def start_joint_position_control(
-        self, controller_mode: ControllerMode = ControllerMode.JOINT_IMPEDANCE
-    ) -> ActiveControl:
-        """Start a motion of :class:`JointPositions`; with EXTERNAL_CONTROLLER every write takes Torques too."""
-        return self._start(JointPositions, GeneratorMode.JOINT_POSITION, controller_mode)
-
-    def start_joint_velocity_control(
-        self, controller_mode: ControllerMode = ControllerMode.JOINT_IMPEDANCE
-    ) -> ActiveControl:
-        """Start a motion of :class:`JointVelocities`; with EXTERNAL_CONTROLLER every write takes Torques too."""
-        return self._start(JointVelocities, GeneratorMode.JOINT_VELOCITY, controller_mode)
-
-    def start_cartesian_pose_control(
-        self, controller_mode: ControllerMode = ControllerMode.JOINT_IMPEDANCE
-    ) -> ActiveControl:
-        """Start a motion of :class:`CartesianPose`; with EXTERNAL_CONTROLLER every write takes Torques too."""
-        return self._start(CartesianPose, GeneratorMode.CARTESIAN_POSITION, controller_mode)
-
-    def start_cartesian_velocity_control(
-        self, controller_mode: ControllerMode = ControllerMode.JOINT_IMPEDANCE
-    ) -> ActiveControl:
-        """Start a motion of :class:`CartesianVelocities`; with EXTERNAL_CONTROLLER every write takes Torques too."""
-        return self._start(CartesianVelocities, GeneratorMode.CARTESIAN_VELOCITY, controller_mode)
-
-    def start_asynchronous_motion(
-        self, maximum_velocities: ArrayLike, goal_tolerance: float = 1e-3
-    ) -> AsynchronousMotion:
-        """Start a motion whose joint targets the robot interpolates itself. Version 10 only.
-
-        Args:
-            maximum_velocities: (7,) rad/s.
-            goal_tolerance: Euclidean distance of q_d from the target that counts as reached, rad.
-        """
-        if not self.dialect.async_motions:
-            raise InvalidOperationException(
-                f"libfranka: asynchronous motions are not available on {self.dialect.label}."
-            )
-        tolerance, controller = checks.number("goal_tolerance", goal_tolerance, 0.0), ControllerMode.JOINT_IMPEDANCE
-        control = self._start(JointPositions, GeneratorMode.JOINT_POSITION, controller, maximum_velocities)
-        return AsynchronousMotion(control, tolerance)
-
-    def _start(
-        self,
-        kind: type[MotionCommand] | None,
-        generator: GeneratorMode,
-        controller: ControllerMode,
-        maximum_velocities: ArrayLike | None = None,
-    ) -> ActiveControl:
-        self._acquire()
-        try:
-            self._motion.start(generator, controller, maximum_velocities)
-            return ActiveControl(self._motion, kind, controller, self._busy.release)
-        except BaseException:
-            self._busy.release()
-            raise

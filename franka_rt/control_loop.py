@@ -17,6 +17,7 @@ import contextlib
 import reprlib
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,7 @@ class ControlLoop:
         motion: runs the protocol.
         generator, controller: modes of the motion.
         motion_stage, torque_stage: what commands come from; a missing one is None.
+        scheduled: how the thread is scheduled meanwhile.
     """
 
     def __init__(
@@ -116,22 +118,26 @@ class ControlLoop:
         controller: ControllerMode,
         motion_stage: Stage | None,
         torque_stage: Stage | None,
+        scheduled: AbstractContextManager[None] | None = None,
     ) -> None:
         self._motion = motion
         self._modes = generator, controller
         self._motion_stage, self._torque_stage = motion_stage, torque_stage
         both = (torque_stage, motion_stage) if motion.session.dialect.torque_first else (motion_stage, torque_stage)
         self._stages = [stage for stage in both if stage is not None]
+        self._scheduled = scheduled or contextlib.nullcontext()
         self.statistics = LoopStatistics()
 
     def run(self) -> None:
         """Run the motion to its end; on any exception it is cancelled and the exception goes on."""
         try:
-            with no_collection():
+            with self._scheduled, no_collection():
                 self._motion.start(*self._modes)
                 with self._motion.cancel_on_error():
                     self._motion.finish(*self._last_commands(self._spin(self._motion.update())))
         except ControlException as error:
+            if len(error.log) > 1:  # the step to the state that ended the motion
+                self.statistics.step(error.log[-1].state.message_id - error.log[-2].state.message_id)
             if _COMMUNICATION in error.reasons:
                 error.hint = self.statistics.advice()
             error.statistics = self.statistics

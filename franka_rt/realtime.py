@@ -10,7 +10,7 @@ from pathlib import Path
 
 from franka_rt.errors import InvalidArgumentException, RealtimeException
 
-__all__ = ["RealtimeConfig", "RealtimeWarning", "prepare", "problems"]
+__all__ = ["RealtimeConfig", "RealtimeWarning", "fifo_refusal", "kernel_is_realtime", "prepare", "problems"]
 
 _KERNEL_FLAG = Path("/sys/kernel/realtime")
 _VARIABLE = "FRANKA_REALTIME"
@@ -44,14 +44,15 @@ class RealtimeWarning(UserWarning):
     """This machine cannot promise 1 kHz."""
 
 
-def _kernel_is_realtime() -> bool:
+def kernel_is_realtime() -> bool:
+    """Whether the kernel says so; a kernel that says nothing is not."""
     try:
         return _KERNEL_FLAG.read_text().split()[:1] == ["1"]
     except OSError:
         return False
 
 
-def _may_use_fifo() -> str:
+def fifo_refusal() -> str:
     """Try SCHED_FIFO on a thread of its own; what the system says against it, or an empty string."""
     answer = [""]
 
@@ -71,9 +72,9 @@ def _may_use_fifo() -> str:
 def problems() -> list[str]:
     """What libfranka's realtime setup would find wrong here, in its words; empty on a realtime machine."""
     found = []
-    if refusal := _may_use_fifo():
+    if refusal := fifo_refusal():
         found.append(f"libfranka: unable to set realtime scheduling: {refusal}")
-    if not _kernel_is_realtime():
+    if not kernel_is_realtime():
         found.append("libfranka: Running kernel does not have realtime capabilities.")
     return found
 

@@ -54,7 +54,7 @@ class ReplayTransport:
         session = list(enumerate(recording.last_session()))
         self._tcp = deque((i, e) for i, e in session if e.kind in TCP)
         self._states = deque((i, e) for i, e in session if e.kind in STATES)
-        self._commands = deque(e.data for _, e in session if e.kind is Kind.UDP_COMMAND)
+        self._commands = deque((i, e.data) for i, e in session if e.kind is Kind.UDP_COMMAND)
         self.udp_port = int.from_bytes(self._tcp[0][1].data[14:16], "little")
 
     def send(self, data: bytes) -> None:
@@ -82,11 +82,13 @@ class ReplayTransport:
         """The next state, if it was found waiting when it was recorded and it is its turn."""
         if not self._states_come_first() or self._states[0][1].kind is not Kind.UDP_QUEUED:
             return None
+        if self._commands and self._commands[0][0] < self._states[0][0]:
+            return None  # it came after a command that is still to be sent
         return self._states.popleft()[1].data
 
     def send_datagram(self, data: bytes) -> None:
         """Compare with the recorded command."""
-        if not self._commands or self._commands.popleft() != data:
+        if not self._commands or self._commands.popleft()[1] != data:
             raise ProtocolException("franka_rt: this command was not recorded here.", f"Sent: {data.hex()}")
 
     def shutdown(self) -> None:

@@ -245,6 +245,9 @@ class Robot(RobotSettings, RobotControl):
             return constant.copy() if upper else -constant
         return self.velocity_envelope.upper(position) if upper else self.velocity_envelope.lower(position)
 
+    def _served_urdf(self) -> str:
+        return self._urdf
+
     def _joint_velocity_envelope(self) -> VelocityEnvelope:
         return self.velocity_envelope
 

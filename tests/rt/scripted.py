@@ -51,6 +51,7 @@ class ScriptedServer:
         self.messages: list[bytes] = []
         self.commands: list[CommandDatagram] = []
         self.sessions = 0
+        self.first_id = 0
         self.period = 0.001
         self.due = 0.0
         self.state: Any = self.first_state()
@@ -146,6 +147,8 @@ class ScriptedServer:
 
     def _read_udp(self) -> None:
         command = self.connection.receive_datagram(self.udp.recv(4096))
+        if command.message_id < self.first_id:
+            return  # of the motion before, as a robot ignores them
         self.commands.append(command)
         if self.move is not None:
             self.on_command(self, command)
@@ -170,6 +173,7 @@ def _start(server: ScriptedServer, request: Request) -> None:
 
 def show(server: ScriptedServer, request: Request) -> None:
     """Show the requested modes from the next state on."""
+    server.first_id = int(server.state["message_id"]) + 1
     by_number = {number: mode for mode, number in server.dialect.move_generators.items()}
     server.state.update(
         motion_generator_mode=by_number[int(request.arguments["motion_generator_mode"])],

@@ -31,7 +31,10 @@ from franka_rt.v10 import V10
 from tests.rt.expect import raises
 from tests.rt.scripted import IDLE, ScriptedServer, reject
 
-pytestmark = pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning"),
+    pytest.mark.usefixtures("no_thread_left"),
+]
 
 Q = np.array([0, -0.7, 0, -2.3, 0, 1.5, 0.7])
 TAU = Torques(np.full(7, 0.5))

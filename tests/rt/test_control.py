@@ -1,6 +1,8 @@
 """Callback loops against a scripted server: order, start, finish, conditioning, and every way they may end badly."""
 
 import gc
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -24,13 +26,23 @@ from franka_rt import (
     limits,
 )
 from franka_rt.dialect import CommandName
-from franka_rt.errors import CommandException, ControlException, InvalidArgumentException, InvalidOperationException
+from franka_rt.errors import (
+    CommandException,
+    ControlException,
+    InvalidArgumentException,
+    InvalidOperationException,
+    NetworkException,
+)
+from franka_rt.garbage import no_collection
 from franka_rt.v5 import V5
 from franka_rt.v10 import V10
 from tests.rt.expect import raises
 from tests.rt.scripted import IDLE, reject
 
-pytestmark = pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning"),
+    pytest.mark.usefixtures("no_thread_left"),
+]
 
 Q = np.array([0, -0.7, 0, -2.3, 0, 1.5, 0.7])
 POSE = np.array([[1.0, 0, 0, 0.4], [0, -1, 0, 0.1], [0, 0, -1, 0.5], [0, 0, 0, 1]])
@@ -451,6 +463,17 @@ def test_what_the_callback_raises_comes_out_and_the_arm_is_stopped(server, robot
     drive(robot, "torques", Script([HALF] * 3))
 
 
+def test_ctrl_c(server, robot):
+    """A real signal, wherever the loop stands."""
+    timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        robot.control_torques(forever(HALF))
+    timer.join()
+    assert server.asked()[-2:] == [CommandName.MOVE, CommandName.STOP_MOVE]
+    drive(robot, "torques", Script([HALF] * 3))
+
+
 def test_refused_start(server, robot):
     server.on[CommandName.MOVE] = reject(Status.COMMAND_NOT_POSSIBLE_REJECTED)
     with raises(CommandException, "command not possible in the current mode"):
@@ -477,7 +500,11 @@ def test_reflex_carries_the_log_as_arrays(server, robot):
 
 
 def test_lost_communication_shows_the_loops_own_statistics(server, robot):
-    server.on_command = at_command(40, lambda s: s.end_motion(Status.REFLEX_ABORTED, **LOST))
+    def lose(server):
+        server.state["message_id"] = int(server.state["message_id"]) + 57
+        server.end_motion(Status.REFLEX_ABORTED, **LOST)
+
+    server.on_command = at_command(40, lose)
 
     def slow_once(state, dt):
         if robot.loop_statistics.cycles == 30:
@@ -490,7 +517,8 @@ def test_lost_communication_shows_the_loops_own_statistics(server, robot):
     statistics = error.value.statistics
     assert statistics.slow >= 1
     assert statistics.to_dict()["longest"] >= 0.02
-    assert statistics.skipped >= 10
+    assert statistics.skipped >= 10 + 57
+    assert statistics.longest_gap >= 58
     assert statistics.turnaround.shape == (40,)
 
 
@@ -517,6 +545,34 @@ def test_stop_from_another_thread(server, robot):
     drive(robot, "torques", Script([HALF] * 3))
 
 
+def test_stop_in_the_callback(server, robot):
+    def callback(state, dt):
+        if len(server.commands) == 5:
+            robot.stop()
+        return HALF
+
+    with raises(ControlException, "libfranka: Move command preempted!"):
+        robot.control_torques(callback)
+    drive(robot, "torques", Script([HALF] * 3))
+
+
+def test_closing_beside_a_running_loop(server, robot):
+    closer = threading.Timer(0.05, robot.close)
+    closer.start()
+    with pytest.raises((NetworkException, ControlException)):
+        robot.control_torques(forever(HALF))
+    closer.join()
+    assert robot.closed
+    assert gc.isenabled()
+
+
+def test_motion_and_reading_in_a_callback_are_refused_and_end_the_motion(server, robot):
+    for call in (robot.read_once, robot.start_torque_control, lambda: robot.control_torques(forever(HALF))):
+        with raises(InvalidOperationException, "another control or read operation is running"):
+            robot.control_torques(lambda state, dt, call=call: call())
+    assert server.commands == []
+
+
 def test_other_threads_see_states_but_may_not_read(server, robot):
     seen, refused = set(), []
 
@@ -537,6 +593,15 @@ def test_other_threads_see_states_but_may_not_read(server, robot):
     thread.join()
     assert len(seen) > 5
     assert "another control or read operation is running" in refused[0][0]
+
+
+def test_collection_stays_off_until_the_last_of_two_loops_has_ended():
+    with no_collection():
+        with no_collection():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+        assert gc.get_freeze_count() > 0
+    assert gc.isenabled()
 
 
 def test_garbage_collection_rests_during_a_loop_and_is_restored(server, robot):

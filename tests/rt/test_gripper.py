@@ -32,6 +32,8 @@ from tests.rt.expect import raises
 from tests.rt.scripted import ScriptedServer, reject
 from tests.rt.scripted_gripper import ScriptedGripper
 
+pytestmark = pytest.mark.usefixtures("no_thread_left")
+
 KINDS = {"gripper": (GRIPPER, Gripper), "vacuum gripper": (VACUUM_GRIPPER, VacuumGripper)}
 CALLS = {
     "gripper": {

@@ -12,6 +12,7 @@ CLIENT = sorted((ROOT / "franka_rt").rglob("*.py"))
 SANS_IO = ("machine", "events", "dialect", "connection", "layouts", "v5", "v10", "state", "requests", "commands")
 HEAVY = {"jax", "jaxlib", "equinox", "scipy", "matplotlib", "optax", "franka_jax"}
 MAY_USE_JAX = ("model.py", "sim")
+MAY_DRAW = ("command_communication_test.py",)
 
 
 def imports(path):
@@ -30,9 +31,10 @@ def imports(path):
 @pytest.mark.parametrize("path", CLIENT, ids=lambda p: p.relative_to(ROOT).as_posix())
 def test_client_needs_numpy_alone(path):
     allowed = set(sys.stdlib_module_names) | {"numpy", "franka_rt"}
-    inside = path.relative_to(ROOT / "franka_rt").parts[0] in MAY_USE_JAX
+    name = path.relative_to(ROOT / "franka_rt").parts[0]
+    inside = HEAVY if name in MAY_USE_JAX else {"matplotlib"} if name in MAY_DRAW else set()
     for package, in_function in imports(path):
-        assert package in allowed or (inside and in_function and package in HEAVY), package
+        assert package in allowed or (in_function and package in inside), package
 
 
 @pytest.mark.parametrize("name", SANS_IO)

@@ -1,0 +1,85 @@
+"""How the thread of a control loop is scheduled: SCHED_FIFO, a core of its own, memory that is never swapped out.
+
+libfranka raises its thread to the highest SCHED_FIFO priority (version 5 for every motion, version 10 once in the
+constructor) and leaves it so. Here every callback loop raises the thread that runs it, on both versions, and gives back
+what it changed when it ends, also after exceptions.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from franka_rt.errors import InvalidArgumentException, RealtimeException
+
+__all__ = ["LoopScheduling"]
+
+_VARIABLE = "FRANKA_RT_PRIORITY"
+_MCL_CURRENT = 1
+_RECIPE = "python -m franka_rt doctor says what this machine lacks; RealtimeConfig.IGNORE does without."
+
+
+def _default_priority() -> int | None:
+    text = os.environ.get(_VARIABLE, "")
+    if not text:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidArgumentException(f"franka_rt: {_VARIABLE} is {text!r}, not a whole number.") from None
+
+
+@dataclass
+class LoopScheduling:
+    """Settings of callback loops, ``robot.scheduling``.
+
+    Attributes:
+        priority: SCHED_FIFO priority 1..99; 0 leaves the scheduler alone; None takes ``FRANKA_RT_PRIORITY`` from the
+            environment, and the highest without it, as libfranka does.
+        cpu: core that the loop is bound to; None leaves the choice to the system.
+        lock_memory: keep the memory that the process has at the start of a loop from being swapped out.
+    """
+
+    priority: int | None = None
+    cpu: int | None = None
+    lock_memory: bool = False
+
+    @contextlib.contextmanager
+    def applied(self, enforce: bool) -> Iterator[None]:
+        """For this thread, inside. What the system refuses raises RealtimeException if enforced, else it is ignored."""
+        with contextlib.ExitStack() as stack:
+            for what, change in (("memory locking", self._lock), ("affinity", self._bind), ("scheduling", self._raise)):
+                try:
+                    change(stack)
+                except OSError as error:
+                    if enforce:
+                        text = f"libfranka: unable to set realtime {what}: {os.strerror(error.errno or 0)}"
+                        raise RealtimeException(text, _RECIPE) from None
+            yield
+
+    def _raise(self, stack: contextlib.ExitStack) -> None:
+        priority = _default_priority() if self.priority is None else self.priority
+        if priority == 0:
+            return
+        highest = os.sched_get_priority_max(os.SCHED_FIFO)
+        before = os.sched_getscheduler(0), os.sched_getparam(0)
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(highest if priority is None else priority))
+        stack.callback(os.sched_setscheduler, 0, *before)
+
+    def _bind(self, stack: contextlib.ExitStack) -> None:
+        if self.cpu is None:
+            return
+        before = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {self.cpu})
+        stack.callback(os.sched_setaffinity, 0, before)
+
+    def _lock(self, stack: contextlib.ExitStack) -> None:
+        if not self.lock_memory:
+            return
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.mlockall(_MCL_CURRENT) != 0:
+            raise OSError(ctypes.get_errno(), "mlockall")
+        stack.callback(libc.munlockall)
