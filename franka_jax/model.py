@@ -20,7 +20,7 @@ from . import arguments, quantities, urdf
 from .description import ArmDescription, Limits, VelocityEnvelope
 from .dynamics import Chain, Placement
 from .frames import Frame
-from .payload import Payload
+from .payload import Payload, single
 from .physical import PhysicalReport, check_links
 
 GRAVITY_EARTH = (0.0, 0.0, -9.81)
@@ -112,17 +112,19 @@ class Model(eqx.Module):
 
     def mass(self, q: Vector7, payload: Payload | None = None) -> Float[Array, "7 7"]:
         """Mass matrix, kg m^2, exactly symmetric."""
-        return quantities.mass(self, self._vector("q", q), payload)
+        return quantities.mass(self, self._vector("q", q), self._payload(payload))
 
     def coriolis(self, q: Vector7, dq: Vector7, payload: Payload | None = None) -> Float[Array, "7"]:
         """Coriolis and centrifugal torques C(q, dq) dq, N m."""
-        return quantities.coriolis(self, self._vector("q", q), self._vector("dq", dq), payload)
+        return quantities.coriolis(self, self._vector("q", q), self._vector("dq", dq), self._payload(payload))
 
     def gravity(
         self, q: Vector7, payload: Payload | None = None, gravity_earth: Gravity = GRAVITY_EARTH
     ) -> Float[Array, "7"]:
         """Torques that hold the arm against `gravity_earth` (m/s^2, base axes), N m."""
-        return quantities.gravity(self, self._vector("q", q), payload, self._vector("gravity_earth", gravity_earth, 3))
+        return quantities.gravity(
+            self, self._vector("q", q), self._payload(payload), self._vector("gravity_earth", gravity_earth, 3)
+        )
 
     def inverse_dynamics(
         self,
@@ -134,7 +136,9 @@ class Model(eqx.Module):
     ) -> Float[Array, "7"]:
         """Torques M ddq + C dq + g, N m."""
         state = self._vector("q", q), self._vector("dq", dq), self._vector("ddq", ddq)
-        return quantities.inverse_dynamics(self, *state, payload, self._vector("gravity_earth", gravity_earth, 3))
+        return quantities.inverse_dynamics(
+            self, *state, self._payload(payload), self._vector("gravity_earth", gravity_earth, 3)
+        )
 
     def forward_dynamics(
         self,
@@ -146,11 +150,13 @@ class Model(eqx.Module):
     ) -> Float[Array, "7"]:
         """Accelerations, rad/s^2, that torques tau (N m, gravity not compensated) produce."""
         state = self._vector("q", q), self._vector("dq", dq), self._vector("tau", tau)
-        return quantities.forward_dynamics(self, *state, payload, self._vector("gravity_earth", gravity_earth, 3))
+        return quantities.forward_dynamics(
+            self, *state, self._payload(payload), self._vector("gravity_earth", gravity_earth, 3)
+        )
 
     def coriolis_matrix(self, q: Vector7, dq: Vector7, payload: Payload | None = None) -> Float[Array, "7 7"]:
         """C(q, dq) from Christoffel symbols: C dq is `coriolis`, dM/dt - 2 C is skew-symmetric."""
-        return quantities.coriolis_matrix(self, self._vector("q", q), self._vector("dq", dq), payload)
+        return quantities.coriolis_matrix(self, self._vector("q", q), self._vector("dq", dq), self._payload(payload))
 
     # --- parameters -------------------------------------------------------------------------------------------------
 
@@ -161,6 +167,7 @@ class Model(eqx.Module):
 
     def with_phi(self, phi: Float[ArrayLike, "7 10"]) -> "Model":
         """The same arm with other inertial parameters; m7 and c7z of the library rule are kept."""
+        arguments.require_precision(self.dtype)
         chain = self.chain.with_phi(arguments.array("phi", phi, (7, 10), self.dtype))
         return Model(chain, self.flange, self.m7, self.c7z, self.description, self.payload_rule)
 
@@ -216,6 +223,10 @@ class Model(eqx.Module):
     def _vector(self, name: str, value: Any, n: int = 7) -> Array:
         arguments.require_precision(self.dtype)
         return arguments.array(name, value, (n,), self.dtype)
+
+    @staticmethod
+    def _payload(payload: Payload | None) -> Payload | None:
+        return None if payload is None else single(payload)
 
     def _transforms(self, F_T_EE: Transform, EE_T_K: Transform) -> tuple[Array | None, Array | None]:
         """None stays None, so that the identity costs nothing."""

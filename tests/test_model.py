@@ -268,6 +268,8 @@ def test_other_arguments_are_checked_too(fr3_model):
         fr3_model.pose("flange", READY, np.zeros((3, 4)))
     with pytest.raises(ValueError, match="flat 16 column-major"):
         fr3_model.pose("flange", READY, EE_T_K=np.zeros(15))
+    with pytest.raises(TypeError, match="EE_T_K must be an array"):
+        fr3_model.pose("flange", READY, EE_T_K=[[1], [2, 3]])
     with pytest.raises(ValueError, match="gravity_earth has shape"):
         fr3_model.gravity(READY, gravity_earth=9.81)
     with pytest.raises(ValueError, match="dq has shape"):
