@@ -48,6 +48,9 @@ class Payload(eqx.Module):
         self.F_x_Ctotal = arguments.host_array("F_x_Ctotal", F_x_Ctotal, (3,))
         self.I_total = arguments.tensor("I_total", I_total)
 
+    def __repr__(self) -> str:
+        return eqx.tree_pformat(self, short_arrays=False)
+
     @classmethod
     def none(cls) -> "Payload":
         """No payload: all zero."""
