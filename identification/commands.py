@@ -125,4 +125,7 @@ def _backend(name: str) -> Model:
 
 def _payload(numbers: tuple[float, ...]) -> Payload:
     m, cx, cy, cz, xx, yy, zz = numbers
-    return Payload(m, [cx, cy, cz], [[xx, 0, 0], [0, yy, 0], [0, 0, zz]])
+    try:
+        return Payload(m, [cx, cy, cz], [[xx, 0, 0], [0, yy, 0], [0, 0, zz]]).check()
+    except ValueError as error:
+        raise CommandError(f"--payload: {error}") from None

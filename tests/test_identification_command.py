@@ -137,6 +137,12 @@ def test_nonsense_gives_one_line(capsys, arguments, message):
     assert message in captured.err
 
 
+@pytest.mark.parametrize(("mass", "message"), [("nan", "not finite"), ("-1", "must not be negative")])
+def test_a_payload_that_is_none_is_refused_before_any_work(tmp_path, capsys, mass, message):
+    assert main(["sample", "--out", str(tmp_path / "x.npz"), "--payload", mass, *"000000"]) == 1
+    assert re.fullmatch(f"error: --payload: .*{message}.*\n", capsys.readouterr().err)
+
+
 def test_negative_numbers_may_have_an_exponent(tmp_path, capsys):
     payload = ["1", "-1e-3", "0", "-5.0e-2", "1e-3", "1e-3", "1e-3"]
     out = tmp_path / "absent" / "data.xyz"
