@@ -63,9 +63,11 @@ class Model(eqx.Module):
     def from_arm(
         cls, arm: urdf.Arm, payload_rule: str = "rigid", m7: float = 0.0, c7z: float = 0.0, dtype: Any = np.float64
     ) -> "Model":
-        """The model of a parsed arm. `payload_rule` is "rigid" or "library"; m7 (kg), c7z (m) belong to the latter."""
+        """The model of a parsed arm. `payload_rule`: "rigid", or "library", which needs m7 (kg, positive) and c7z (m)."""
         if payload_rule not in ("rigid", "library"):
             raise ValueError(f'payload_rule must be "rigid" or "library", not {payload_rule!r}')
+        if payload_rule == "library" and not m7 > 0:
+            raise ValueError(f"the library rule needs m7 > 0, the mass of its last body in kg, not {m7}")
         if jnp.dtype(dtype) not in (np.float32, np.float64):
             raise TypeError(f"dtype must be float64 or float32, not {jnp.dtype(dtype)}")
         arguments.require_precision(dtype)

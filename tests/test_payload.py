@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from franka_jax import Frame, Payload, fer
+from franka_jax import Frame, Model, Payload, fer
+from franka_jax.urdf import read_arm
 
 from .reference import READY
 
@@ -75,6 +76,12 @@ def test_new_parameters_keep_the_library_rule(fer_model):
 def test_unknown_rule(rule):
     with pytest.raises(ValueError, match=r'payload_rule must be "rigid" or "library"'):
         fer(payload_rule=rule)
+
+
+def test_the_library_rule_needs_a_mass(data):
+    """Without one it would divide by zero: every loaded answer would be nan."""
+    with pytest.raises(ValueError, match="m7 > 0"):
+        Model.from_arm(read_arm(data / "fer_identified_reference.urdf"), "library")
 
 
 def test_removing_the_payload_restores_the_arm(fr3_model):
