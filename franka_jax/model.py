@@ -63,7 +63,7 @@ class Model(eqx.Module):
     def from_arm(
         cls, arm: urdf.Arm, payload_rule: str = "rigid", m7: float = 0.0, c7z: float = 0.0, dtype: Any = np.float64
     ) -> "Model":
-        """The model of a parsed arm. `payload_rule`: "rigid", or "library", which needs m7 (kg, positive) and c7z (m)."""
+        """The model of a parsed arm. `payload_rule`: "rigid", or "library", which needs m7 > 0 (kg) and c7z (m)."""
         if payload_rule not in ("rigid", "library"):
             raise ValueError(f'payload_rule must be "rigid" or "library", not {payload_rule!r}')
         if payload_rule == "library" and not m7 > 0:
