@@ -4,13 +4,13 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
 import jax
 import numpy as np
 
 from .cli.input_error import InputError
 from .cli.output import check_target, replacing
+from .cli.parser import Parser, words
 from .cli.states import combine
 from .cli.typed_states import COUNTS, typed_fields
 from .frames import Frame
@@ -21,21 +21,12 @@ from .urdf import UrdfError
 READY = (0.0, -np.pi / 4, 0.0, -3 * np.pi / 4, 0.0, np.pi / 2, np.pi / 4)
 
 
-class _Parser(argparse.ArgumentParser):
-    """Errors are one line: the usage is what --help is for."""
-
-    def error(self, message: str) -> NoReturn:
-        raise InputError(f"{message} (see {self.prog} --help)")
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status: 0, 1 if a tolerance is exceeded, 2 for input that cannot be used."""
     # The process is the command's own: it decides the precision.
     jax.config.update("jax_enable_x64", True)
     try:
-        options = _parser().parse_args(
-            [_number_safe(word) for word in (sys.argv[1:] if arguments is None else arguments)]
-        )
+        options = _parser().parse_args(words(arguments))
         return options.run(options)
     except (InputError, UrdfError) as error:
         print(f"franka_jax: {error}", file=sys.stderr)
@@ -48,17 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 2
 
 
-def _number_safe(word: str) -> str:
-    """A negative number such as -1e-3 with a space before it: argparse would take it for an option."""
-    try:
-        float(word)
-    except ValueError:
-        return word
-    return f" {word}"
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="python -m franka_jax", description="Models of the Franka FR3 and FER.")
+    parser = Parser(prog="python -m franka_jax", description="Models of the Franka FR3 and FER.")
     commands = parser.add_subparsers(required=True, metavar="{conformance,evaluate,plot}")
     _add_conformance(commands)
     _add_evaluate(commands)

@@ -30,11 +30,7 @@ def array(name: str, value: Any, shape: tuple[int, ...], dtype: Any) -> Array:
 
 def host_array(name: str, value: Any, shape: tuple[int, ...]) -> Any:
     """As `array`, but numbers that are not JAX's stay a float64 numpy array, whatever JAX's precision setting."""
-    if not isinstance(value, jax.Array):
-        try:
-            value = np.asarray(value)
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"{name} must be an array of {shape} real numbers: {error}") from error
+    value = _read(name, value, shape)
     if not (jnp.issubdtype(value.dtype, jnp.floating) or jnp.issubdtype(value.dtype, jnp.integer)):
         raise TypeError(f"{name} must be real numbers, not {value.dtype}")
     if value.shape != shape:
@@ -44,18 +40,32 @@ def host_array(name: str, value: Any, shape: tuple[int, ...]) -> Any:
     return value if isinstance(value, jax.Array) else value.astype(np.float64)
 
 
+def _read(name: str, value: Any, shape: tuple[int, ...]) -> Any:
+    """`value` as an array of whatever shape it has."""
+    if isinstance(value, jax.Array):
+        return value
+    try:
+        return np.asarray(value)
+    except jax.errors.TracerArrayConversionError:
+        return jnp.asarray(value)  # a list in which some numbers are traced
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be an array of {shape} real numbers: {error}") from error
+
+
 def transform(name: str, value: Any, dtype: Any) -> Array:
     """A homogeneous transform: (4, 4), or libfranka's flat 16 numbers in column-major order. None is the identity."""
     if value is None:
         return jnp.eye(4, dtype=dtype)
-    if np.shape(value) == (16,):
+    value = _read(name, value, (4, 4))
+    if value.shape == (16,):
         return array(name, value, (16,), dtype).reshape(4, 4).T
     return jnp.asarray(_matrix(name, value, 4), dtype)
 
 
 def tensor(name: str, value: Any) -> Any:
     """An inertia tensor: (3, 3), or libfranka's flat 9 numbers in column-major order."""
-    if np.shape(value) == (9,):
+    value = _read(name, value, (3, 3))
+    if value.shape == (9,):
         return host_array(name, value, (9,)).reshape(3, 3).T
     return _matrix(name, value, 3)
 

@@ -48,6 +48,10 @@ class ArmDescription:
     def __hash__(self) -> int:
         return self._hash
 
+    def __reduce__(self):
+        # Hashes of strings differ between processes: a copy computes its own.
+        return ArmDescription, (self.name, self.joints, self.flange, self.flange_joint, self.flange_rpy)
+
 
 @dataclass(frozen=True)
 class Limits:

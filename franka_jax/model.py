@@ -20,7 +20,7 @@ from . import arguments, quantities, urdf
 from .description import ArmDescription, Limits, VelocityEnvelope
 from .dynamics import Chain, Placement
 from .frames import Frame
-from .payload import Payload
+from .payload import Payload, single
 from .physical import PhysicalReport, check_links
 
 GRAVITY_EARTH = (0.0, 0.0, -9.81)
@@ -63,9 +63,11 @@ class Model(eqx.Module):
     def from_arm(
         cls, arm: urdf.Arm, payload_rule: str = "rigid", m7: float = 0.0, c7z: float = 0.0, dtype: Any = np.float64
     ) -> "Model":
-        """The model of a parsed arm. `payload_rule` is "rigid" or "library"; m7 (kg), c7z (m) belong to the latter."""
+        """The model of a parsed arm. `payload_rule`: "rigid", or "library", which needs m7 > 0 (kg) and c7z (m)."""
         if payload_rule not in ("rigid", "library"):
             raise ValueError(f'payload_rule must be "rigid" or "library", not {payload_rule!r}')
+        if payload_rule == "library" and not m7 > 0:
+            raise ValueError(f"the library rule needs m7 > 0, the mass of its last body in kg, not {m7}")
         if jnp.dtype(dtype) not in (np.float32, np.float64):
             raise TypeError(f"dtype must be float64 or float32, not {jnp.dtype(dtype)}")
         arguments.require_precision(dtype)
@@ -112,17 +114,19 @@ class Model(eqx.Module):
 
     def mass(self, q: Vector7, payload: Payload | None = None) -> Float[Array, "7 7"]:
         """Mass matrix, kg m^2, exactly symmetric."""
-        return quantities.mass(self, self._vector("q", q), payload)
+        return quantities.mass(self, self._vector("q", q), self._payload(payload))
 
     def coriolis(self, q: Vector7, dq: Vector7, payload: Payload | None = None) -> Float[Array, "7"]:
         """Coriolis and centrifugal torques C(q, dq) dq, N m."""
-        return quantities.coriolis(self, self._vector("q", q), self._vector("dq", dq), payload)
+        return quantities.coriolis(self, self._vector("q", q), self._vector("dq", dq), self._payload(payload))
 
     def gravity(
         self, q: Vector7, payload: Payload | None = None, gravity_earth: Gravity = GRAVITY_EARTH
     ) -> Float[Array, "7"]:
         """Torques that hold the arm against `gravity_earth` (m/s^2, base axes), N m."""
-        return quantities.gravity(self, self._vector("q", q), payload, self._vector("gravity_earth", gravity_earth, 3))
+        return quantities.gravity(
+            self, self._vector("q", q), self._payload(payload), self._vector("gravity_earth", gravity_earth, 3)
+        )
 
     def inverse_dynamics(
         self,
@@ -134,7 +138,9 @@ class Model(eqx.Module):
     ) -> Float[Array, "7"]:
         """Torques M ddq + C dq + g, N m."""
         state = self._vector("q", q), self._vector("dq", dq), self._vector("ddq", ddq)
-        return quantities.inverse_dynamics(self, *state, payload, self._vector("gravity_earth", gravity_earth, 3))
+        return quantities.inverse_dynamics(
+            self, *state, self._payload(payload), self._vector("gravity_earth", gravity_earth, 3)
+        )
 
     def forward_dynamics(
         self,
@@ -146,11 +152,13 @@ class Model(eqx.Module):
     ) -> Float[Array, "7"]:
         """Accelerations, rad/s^2, that torques tau (N m, gravity not compensated) produce."""
         state = self._vector("q", q), self._vector("dq", dq), self._vector("tau", tau)
-        return quantities.forward_dynamics(self, *state, payload, self._vector("gravity_earth", gravity_earth, 3))
+        return quantities.forward_dynamics(
+            self, *state, self._payload(payload), self._vector("gravity_earth", gravity_earth, 3)
+        )
 
     def coriolis_matrix(self, q: Vector7, dq: Vector7, payload: Payload | None = None) -> Float[Array, "7 7"]:
         """C(q, dq) from Christoffel symbols: C dq is `coriolis`, dM/dt - 2 C is skew-symmetric."""
-        return quantities.coriolis_matrix(self, self._vector("q", q), self._vector("dq", dq), payload)
+        return quantities.coriolis_matrix(self, self._vector("q", q), self._vector("dq", dq), self._payload(payload))
 
     # --- parameters -------------------------------------------------------------------------------------------------
 
@@ -161,6 +169,7 @@ class Model(eqx.Module):
 
     def with_phi(self, phi: Float[ArrayLike, "7 10"]) -> "Model":
         """The same arm with other inertial parameters; m7 and c7z of the library rule are kept."""
+        arguments.require_precision(self.dtype)
         chain = self.chain.with_phi(arguments.array("phi", phi, (7, 10), self.dtype))
         return Model(chain, self.flange, self.m7, self.c7z, self.description, self.payload_rule)
 
@@ -216,6 +225,10 @@ class Model(eqx.Module):
     def _vector(self, name: str, value: Any, n: int = 7) -> Array:
         arguments.require_precision(self.dtype)
         return arguments.array(name, value, (n,), self.dtype)
+
+    @staticmethod
+    def _payload(payload: Payload | None) -> Payload | None:
+        return None if payload is None else single(payload)
 
     def _transforms(self, F_T_EE: Transform, EE_T_K: Transform) -> tuple[Array | None, Array | None]:
         """None stays None, so that the identity costs nothing."""

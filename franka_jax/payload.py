@@ -48,6 +48,9 @@ class Payload(eqx.Module):
         self.F_x_Ctotal = arguments.host_array("F_x_Ctotal", F_x_Ctotal, (3,))
         self.I_total = arguments.tensor("I_total", I_total)
 
+    def __repr__(self) -> str:
+        return eqx.tree_pformat(self, short_arrays=False)
+
     @classmethod
     def none(cls) -> "Payload":
         """No payload: all zero."""
@@ -59,12 +62,13 @@ class Payload(eqx.Module):
         m = m_1 + m_2, c = (m_1 c_1 + m_2 c_2)/m, tensors moved to c by the parallel-axis theorem. As in libfranka the
         tensor of a massless part does not count here, and two massless parts give all zero.
         """
-        m1, m2 = self.m_total, other.m_total
+        single(other)
+        m1, m2 = jnp.asarray(self.m_total), jnp.asarray(other.m_total)
         total = m1 + m2
         some = total > 0
         safe = jnp.where(some, total, 1.0)
         center = jnp.where(some, (m1 * self.F_x_Ctotal + m2 * other.F_x_Ctotal) / safe, 0.0)
-        d = other.F_x_Ctotal - self.F_x_Ctotal
+        d = jnp.asarray(other.F_x_Ctotal) - self.F_x_Ctotal
         shift = m1 * m2 / safe * inertia.point_inertia(d)
         own = jnp.where(m1 == 0, 0.0, self.I_total) + jnp.where(m2 == 0, 0.0, other.I_total)
         return Payload(total, center, jnp.where(some, own + shift, 0.0))
@@ -81,6 +85,18 @@ class Payload(eqx.Module):
         if np.abs(I - I.T).max() > 1e-9 * np.abs(I).max():
             raise ValueError("the payload's inertia tensor is not symmetric")
         return self
+
+
+def single(payload: Any) -> Payload:
+    """The argument, if it is one payload. TypeError for something else, ValueError for a batch."""
+    if not isinstance(payload, Payload):
+        raise TypeError(f"payload must be a Payload (or None for no payload), not {type(payload).__name__}")
+    if np.shape(payload.m_total) != ():
+        batch = np.shape(payload.m_total)
+        raise ValueError(
+            f"payload is a batch of shape {batch}, one is needed. For a batch use jax.vmap over the function."
+        )
+    return payload
 
 
 def in_joint_frame(flange: Placement, payload: Payload) -> tuple[Array, Vector3, Float[Array, "10"]]:

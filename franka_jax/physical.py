@@ -10,13 +10,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+ROUND_OFF = 1e-12
+"""A negative eigenvalue of this fraction of the largest is a zero: a point mass has three zeros."""
+
 
 @dataclass(frozen=True)
 class LinkReport:
     """Judgement of one link.
 
-    `mass` kg; `smallest_eigenvalue` of the pseudo-inertia (mixed units: its sign is the statement); `moments` (3,)
-    kg m^2 about the centre of mass, ascending; `triangle` kg m^2: sum of the two smaller moments minus the largest.
+    `mass` kg; `smallest_eigenvalue` of the pseudo-inertia (mixed units: its sign is the statement; round-off of a zero,
+    see `ROUND_OFF`, is given as 0); `moments` (3,) kg m^2 about the centre of mass, ascending; `triangle` kg m^2: sum
+    of the two smaller moments minus the largest.
     """
 
     name: str
@@ -78,4 +82,7 @@ def _check_link(name: str, phi: np.ndarray) -> LinkReport:
     c = h / m if m != 0 else np.zeros(3)
     moments = np.linalg.eigvalsh(I - m * (c @ c * np.eye(3) - np.outer(c, c)))
     low, middle, high = (float(x) for x in moments)
-    return LinkReport(name, float(m), float(np.linalg.eigvalsh(J)[0]), (low, middle, high), low + middle - high)
+    smallest, *_, largest = (float(x) for x in np.linalg.eigvalsh(J))
+    if -ROUND_OFF * largest < smallest < 0:
+        smallest = 0.0
+    return LinkReport(name, float(m), smallest, (low, middle, high), low + middle - high)

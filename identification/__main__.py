@@ -5,12 +5,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from franka_jax.cli.input_error import InputError
+from franka_jax.cli.parser import Parser, words
+
 from .commands import CommandError, fer, sample
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser; each command carries its function in `run`."""
-    parser = argparse.ArgumentParser(prog="python -m identification", description="Inertial parameters from data.")
+    parser = Parser(prog="python -m identification", description="Inertial parameters from data.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_fer(commands)
     _add_sample(commands)
@@ -63,13 +66,13 @@ def _add_library(command: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; 0, or 1 after one line on standard error."""
-    options = build_parser().parse_args(arguments)
+    """Run one command; 0, or after one line on standard error 1 for bad data, 2 for a command line without a sense."""
     try:
+        options = build_parser().parse_args(words(arguments))
         options.run(options)
-    except CommandError as error:
+    except (CommandError, InputError) as error:
         print(f"error: {error}", file=sys.stderr)
-        return 1
+        return 1 if isinstance(error, CommandError) else 2
     return 0
 
 

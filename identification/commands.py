@@ -98,6 +98,10 @@ def _data(options: argparse.Namespace, model: Model) -> Dataset:
 
 
 def _ask_library(options: argparse.Namespace, model: Model, payloads: tuple[Payload, ...]) -> Dataset:
+    if not options.execute_library:
+        raise LibraryError(
+            f"loading {options.library} executes the robot's code: add --execute-library if you trust it"
+        )
     library = SharedObject(options.library, execute=options.execute_library)
     sampling.check_geometry(library, model)
     about = f"answers of the shared object {options.library.name} at the 208 configurations"
@@ -121,4 +125,7 @@ def _backend(name: str) -> Model:
 
 def _payload(numbers: tuple[float, ...]) -> Payload:
     m, cx, cy, cz, xx, yy, zz = numbers
-    return Payload(m, [cx, cy, cz], [[xx, 0, 0], [0, yy, 0], [0, 0, zz]])
+    try:
+        return Payload(m, [cx, cy, cz], [[xx, 0, 0], [0, yy, 0], [0, 0, zz]]).check()
+    except ValueError as error:
+        raise CommandError(f"--payload: {error}") from None

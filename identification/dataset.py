@@ -180,9 +180,12 @@ def _array(data: Mapping[str, Any], name: str, shape: tuple[int | None, ...]) ->
     if name not in data:
         raise DatasetError(f"{name} is missing")
     try:
-        value = np.asarray(data[name], dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DatasetError(f"{name} is not an array of numbers (rows of different length?)") from None
+        value = np.asarray(data[name])
+    except ValueError:
+        value = np.array(None)
+    if value.dtype.kind not in "fiu":
+        raise DatasetError(f"{name} is not an array of real numbers (rows of different length?)")
+    value = value.astype(np.float64)
     if value.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, value.shape, strict=True)):
         wanted = ", ".join("any" if n is None else str(n) for n in shape)
         raise DatasetError(f"{name} has shape {value.shape}, ({wanted}) is needed")
@@ -214,6 +217,8 @@ def _gravity(data: Mapping[str, Any], n: int) -> tuple[np.ndarray, np.ndarray]:
 def _check(data: Dataset) -> None:
     if len(data) == 0:
         raise DatasetError("there are no rows")
+    if data.gravity_vectors.shape[1] == 0:
+        raise DatasetError("there are no gravity vectors")
     if (data.dq is None) != (data.coriolis is None):
         raise DatasetError("dq and coriolis come together: one of them is missing")
     for name, value in data.arrays.items():

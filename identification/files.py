@@ -1,6 +1,7 @@
 """Files that are either whole or not there: written beside their place, then moved into it."""
 
 import contextlib
+import errno
 import os
 import tempfile
 from collections.abc import Mapping
@@ -12,6 +13,9 @@ def write_all(contents: Mapping[Path, bytes]) -> None:
 
     Folders that lack are made.
     """
+    for path in contents:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "a file is to be written, this is a directory", str(path))
     staged: list[tuple[str, Path]] = []
     try:
         for path, content in contents.items():

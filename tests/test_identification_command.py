@@ -119,6 +119,37 @@ def test_bad_input_gives_one_line_and_writes_nothing(tmp_path, capsys, prepare, 
     assert out.read_text() == "keep me"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "arguments are required: COMMAND"),
+        (["nonsense"], "invalid choice: 'nonsense'"),
+        (["fer", "--solver", "x"], "invalid choice: 'x'"),
+        (["sample", "--out", "x.npz", "--payload", "1", "2"], "--payload: expected 7 arguments"),
+    ],
+    ids=["nothing", "command", "solver", "payload"],
+)
+def test_nonsense_gives_one_line(capsys, arguments, message):
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert message in captured.err
+
+
+@pytest.mark.parametrize(("mass", "message"), [("nan", "not finite"), ("-1", "must not be negative")])
+def test_a_payload_that_is_none_is_refused_before_any_work(tmp_path, capsys, mass, message):
+    assert main(["sample", "--out", str(tmp_path / "x.npz"), "--payload", mass, *"000000"]) == 1
+    assert re.fullmatch(f"error: --payload: .*{message}.*\n", capsys.readouterr().err)
+
+
+def test_negative_numbers_may_have_an_exponent(tmp_path, capsys):
+    payload = ["1", "-1e-3", "0", "-5.0e-2", "1e-3", "1e-3", "1e-3"]
+    out = tmp_path / "absent" / "data.xyz"
+    assert main(["sample", "--out", str(out), "--payload", *payload]) == 1  # it came to the name of the file
+    assert "ends in .npz or .json" in capsys.readouterr().err
+
+
 def test_sample_of_another_arm(tmp_path, capsys):
     out = tmp_path / "fr3.json"
     assert main(["sample", "--backend", "fr3", "--out", str(out), "--quiet"]) == 0
@@ -134,6 +165,10 @@ def test_failed_write_leaves_nothing(tmp_path):
     with pytest.raises(OSError, match="file"):
         write_all({tmp_path / "first": b"1", tmp_path / "file" / "second": b"2"})
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError, match="folder"):
+        write_all({tmp_path / "first": b"1", tmp_path / "folder": b"2"})
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
 
 
 def test_repr_says_what_it_is():

@@ -99,7 +99,7 @@ def test_sample_command_and_fit(path, tmp_path, capsys):
     out = tmp_path / "answers.npz"
     command = ["sample", "--library", str(path), "--out", str(out), "--quiet"]
     assert main(command) == 1
-    assert "executes the robot's code" in capsys.readouterr().err
+    assert "executes the robot's code: add --execute-library" in capsys.readouterr().err
     assert not out.exists()
     assert main([*command, "--execute-library", "--payload", "1", "0", "0", "0.05", "0.002", "0.002", "0.001"]) == 0
     data = read(out)

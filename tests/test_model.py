@@ -268,6 +268,8 @@ def test_other_arguments_are_checked_too(fr3_model):
         fr3_model.pose("flange", READY, np.zeros((3, 4)))
     with pytest.raises(ValueError, match="flat 16 column-major"):
         fr3_model.pose("flange", READY, EE_T_K=np.zeros(15))
+    with pytest.raises(TypeError, match="EE_T_K must be an array"):
+        fr3_model.pose("flange", READY, EE_T_K=[[1], [2, 3]])
     with pytest.raises(ValueError, match="gravity_earth has shape"):
         fr3_model.gravity(READY, gravity_earth=9.81)
     with pytest.raises(ValueError, match="dq has shape"):
@@ -281,6 +283,8 @@ def test_other_arguments_are_checked_too(fr3_model):
 def test_representations(fr3_model, fer_model):
     assert repr(fr3_model) == "Model('fr3', payload_rule='rigid', dtype=float64)"
     assert repr(fer_model) == "Model('fer', payload_rule='library', dtype=float64)"
+    assert "0.73" in repr(HAND)
+    assert "0.0025" in repr(HAND)
     copy = pickle.loads(pickle.dumps(fr3_model))
     np.testing.assert_array_equal(copy.mass(READY), fr3_model.mass(READY))
 
@@ -312,6 +316,17 @@ def test_physical_check_names_the_link_and_the_reason(fr3_model):
         ("link6", "mass not positive"),
     ]
     assert report.links[3].triangle == pytest.approx(0.00368 + 0.00796 - 0.01274)
+
+
+def test_a_point_mass_is_a_body(fr3_model):
+    """Its pseudo-inertia has three zeros, which come out as -1e-17 in half of the cases."""
+    centers = np.random.default_rng(5).uniform(-0.3, 0.3, (7, 3))
+    points = np.array([[1.3, *(1.3 * c), *np.zeros(6)] for c in centers])
+    tensors = 1.3 * np.array([c @ c * np.eye(3) - np.outer(c, c) for c in centers])
+    points[:, 4:] = tensors[:, [0, 0, 1, 0, 1, 2], [0, 1, 1, 2, 2, 2]]
+    assert fr3_model.with_phi(points).check_physical()
+    points[:, 4] -= 1e-9
+    assert len(fr3_model.with_phi(points).check_physical().violations) == 7
 
 
 def test_a_description_that_is_not_physical_loads(data):

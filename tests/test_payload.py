@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from franka_jax import Frame, Payload, fer
+from franka_jax import Frame, Model, Payload, fer
+from franka_jax.urdf import read_arm
 
 from .reference import READY
 
@@ -75,6 +76,12 @@ def test_new_parameters_keep_the_library_rule(fer_model):
 def test_unknown_rule(rule):
     with pytest.raises(ValueError, match=r'payload_rule must be "rigid" or "library"'):
         fer(payload_rule=rule)
+
+
+def test_the_library_rule_needs_a_mass(data):
+    """Without one it would divide by zero: every loaded answer would be nan."""
+    with pytest.raises(ValueError, match="m7 > 0"):
+        Model.from_arm(read_arm(data / "fer_identified_reference.urdf"), "library")
 
 
 def test_removing_the_payload_restores_the_arm(fr3_model):
@@ -181,6 +188,31 @@ def test_column_major_tensor():
     np.testing.assert_array_equal(Payload(1, np.zeros(3), flat).I_total, flat.reshape(3, 3).T)
 
 
+@pytest.mark.parametrize("other", [1.0, (1.0, [0, 0, 0], np.zeros(9)), "hand", {"m_total": 1.0}], ids=type)
+def test_what_is_no_payload_is_refused(fr3_model, other):
+    with pytest.raises(TypeError, match="payload must be a Payload"):
+        fr3_model.mass(READY, other)
+    with pytest.raises(TypeError, match="payload must be a Payload"):
+        HAND.combine(other)
+
+
+def test_a_batch_of_payloads_needs_vmap(fr3_model):
+    batch = jax.vmap(lambda m: Payload(m, np.array([0, 0, 0.1]), np.zeros((3, 3))))(jnp.array([0.0, 1.0, 2.0]))
+    with pytest.raises(ValueError, match=r"a batch of shape \(3,\).*use jax\.vmap"):
+        fr3_model.gravity(READY, batch)
+    held = jax.vmap(fr3_model.gravity, in_axes=(None, 0))(READY, batch)
+    one = fr3_model.gravity(READY, Payload(2.0, [0, 0, 0.1], np.zeros((3, 3))))
+    np.testing.assert_allclose(held[2], one, atol=1e-13)
+
+
+def test_lists_may_hold_traced_numbers(fr3_model):
+    def held(z):
+        return fr3_model.gravity(READY, Payload(2.0, [0, 0, z], [[z, 0, 0], [0, z, 0], [0, 0, z]]))[3]
+
+    slope = (held(0.2) - held(0.1)) / 0.1
+    assert float(jax.jit(jax.grad(held))(0.1)) == pytest.approx(float(slope), abs=1e-11)
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
@@ -190,6 +222,7 @@ def test_column_major_tensor():
         (("heavy", [0, 0, 0], np.zeros(9)), TypeError, "m_total must be real numbers"),
         ((1.0, [0, 0, 1j], np.zeros(9)), TypeError, "F_x_Ctotal must be real numbers"),
         ((None, [0, 0, 0], np.zeros(9)), TypeError, "m_total must be real numbers"),
+        ((1.0, [0, 0, 0], [[1], [2, 3]]), TypeError, "I_total must be an array"),
     ],
 )
 def test_bad_shapes_and_types(arguments, error, message):

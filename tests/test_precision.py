@@ -1,5 +1,6 @@
 """Precision and side effects, each in a process of its own where JAX's settings matter; pitfalls X1, D10."""
 
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -55,13 +56,47 @@ def test_double_precision_models_need_double_precision_jax():
         except RuntimeError as error:
             print(error)
         import numpy as np
+        try:
+            model.with_phi(np.ones((7, 10)))
+        except RuntimeError as error:
+            print(error)
         print(fr3(dtype=np.float32).mass([0.0] * 7).dtype)
         """
     )
     lines = output.splitlines()
-    assert len(lines) == 4
-    assert all('jax.config.update("jax_enable_x64", True)' in line for line in lines[:3])
-    assert lines[3] == "float32"
+    assert len(lines) == 5
+    assert all('jax.config.update("jax_enable_x64", True)' in line for line in lines[:4])
+    assert lines[4] == "float32"
+
+
+def test_payloads_combine_in_single_precision_without_a_warning():
+    output = run(
+        """
+        import warnings
+        warnings.simplefilter("error")
+        from franka_jax import Payload
+        one = Payload(1.0, [0, 0, 0.1], [0.01, 0, 0, 0, 0.01, 0, 0, 0, 0.01])
+        print(one.combine(one).F_x_Ctotal)
+        """
+    )
+    assert output == "[0.  0.  0.1]"
+
+
+def test_descriptions_from_another_process_have_the_hash_of_this_one(tmp_path):
+    """A static part with another hash would be compiled again and not be found in a dictionary."""
+    description = fr3(dtype=np.float32).description
+    file = tmp_path / "description"
+    run(
+        f"""
+        import pickle
+        from franka_jax import fr3
+        with open({str(file)!r}, "wb") as file:
+            pickle.dump(fr3(dtype="float32").description, file)
+        """
+    )
+    copy = pickle.loads(file.read_bytes())
+    assert copy == description
+    assert hash(copy) == hash(description)
 
 
 def test_single_precision_model(fr3_reference):

@@ -42,8 +42,8 @@ def chain_urdf(joints: int = 7, name: str = "arm", prefix: str = "", extra: str 
         )
     if flange:
         text.append(
-            f'<link name="{prefix}{flange}"/><joint name="{prefix}joint8" type="fixed"><origin xyz="0 0 0.107"/>'
-            f'<parent link="{prefix}link{joints}"/><child link="{prefix}{flange}"/></joint>'
+            f'<link name="{prefix}{flange}"/><joint name="{prefix}joint{joints + 1}" type="fixed">'
+            f'<origin xyz="0 0 0.107"/><parent link="{prefix}link{joints}"/><child link="{prefix}{flange}"/></joint>'
         )
     return "".join([*text, extra, "</robot>"])
 
@@ -242,12 +242,16 @@ def test_prefixes(vendor_urdf, prefix):
         lambda t: "\ufeff" + t,
         lambda t: "\n  " + t,
         lambda t: t.encode(),
+        lambda t: b"\n  " + t.encode(),
+        lambda t: t.encode("utf-8-sig"),
         lambda t: t.replace("?>", ' encoding="utf-16"?>').encode("utf-16"),
     ],
-    ids=["text", "bom", "blank", "bytes", "utf-16"],
+    ids=["text", "bom", "blank", "bytes", "blank bytes", "bom bytes", "utf-16"],
 )
 def test_text_and_bytes(vendor_urdf, encode):
-    assert_same(read_arm(encode(vendor_urdf.lstrip())), read_arm(vendor_urdf))
+    arm, text = read_arm(vendor_urdf), encode(vendor_urdf.lstrip())
+    assert_same(read_arm(text), arm)
+    assert_same(read_arm(replace_inertials(text, arm.phi)), arm)
 
 
 def test_fixed_links_are_merged_with_rotation_and_parallel_axis():
@@ -350,6 +354,9 @@ BAD = {
     ),
     "loop": (chain_urdf().replace('<parent link="link0"/>', '<parent link="link8"/>'), "form a loop"),
     "duplicate": (chain_urdf(extra='<link name="link3"/>'), "two links are named 'link3'"),
+    "duplicate joint": (chain_urdf().replace('name="joint3"', 'name="joint2"'), "two joints are named 'joint2'"),
+    "encoding": (b'<?xml version="1.0" encoding="klingon"?><robot/>', "not readable XML"),
+    "too large": (chain_urdf().replace('mass value="4"', 'mass value="4e999"'), "<mass> of link 'link4' is too large"),
     "type": (chain_urdf().replace('type="revolute"', 'type="hinge"', 1), "unknown type 'hinge'"),
     "no child": (chain_urdf().replace('<child link="link3"/>', ""), "joint 'joint3' lacks <child>"),
     "no name": (chain_urdf().replace('joint name="joint3"', "joint"), "<joint> lacks the attribute 'name'"),

@@ -5,6 +5,7 @@ unknown tags and attributes, odd white space) and strictly where a wrong number 
 duplicate names).
 """
 
+import codecs
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 from fractions import Fraction
@@ -58,12 +59,19 @@ class Elements:
 TENSOR = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
+def parse_xml(text: str | bytes, parser: ElementTree.XMLParser | None = None) -> Element:
+    """The root element; white space and a byte-order mark before it do not matter. UrdfError if it is not XML."""
+    blank = "\ufeff \t\r\n"
+    start = text.lstrip(blank) if isinstance(text, str) else text.removeprefix(codecs.BOM_UTF8).lstrip()
+    try:
+        return ElementTree.fromstring(start, parser)
+    except (ElementTree.ParseError, ValueError, LookupError) as error:
+        raise UrdfError(f"the robot description is not readable XML: {error}") from None
+
+
 def read_elements(text: str | bytes) -> Elements:
     """Parse a description. UrdfError for text that is not XML, not a `<robot>`, or has malformed parts."""
-    try:
-        root = ElementTree.fromstring(text.lstrip("\ufeff \t\r\n") if isinstance(text, str) else text)
-    except (ElementTree.ParseError, ValueError) as error:
-        raise UrdfError(f"the robot description is not readable XML: {error}") from None
+    root = parse_xml(text)
     if root.tag != "robot":
         raise UrdfError(f"a robot description starts with <robot>, found <{root.tag}>")
     links = {}
@@ -72,7 +80,11 @@ def read_elements(text: str | bytes) -> Elements:
         if name in links:
             raise UrdfError(f"two links are named {name!r}")
         links[name] = _read_inertial(element, name)
-    return Elements(root.get("name", ""), links, tuple(_read_joint(e) for e in root.findall("joint")))
+    joints = tuple(_read_joint(element) for element in root.findall("joint"))
+    for index, joint in enumerate(joints):
+        if any(joint.name == other.name for other in joints[:index]):
+            raise UrdfError(f"two joints are named {joint.name!r}")
+    return Elements(root.get("name", ""), links, joints)
 
 
 def number(element: Element | None, attribute: str, where: str, default: Fraction | None = None) -> Fraction:

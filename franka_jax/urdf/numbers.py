@@ -3,6 +3,7 @@
 Neither the locale nor the platform's `strtod` takes part.
 """
 
+import math
 import re
 from fractions import Fraction
 
@@ -14,11 +15,15 @@ class UrdfError(ValueError):
 
 
 def read_numbers(text: str, count: int, where: str) -> tuple[Fraction, ...]:
-    """Exactly `count` decimal numbers separated by white space. UrdfError naming `where` for anything else."""
+    """Exactly `count` decimal numbers separated by white space. UrdfError naming `where` for anything else, and for
+    numbers beyond the range of a float64.
+    """
     words = text.split()
     if len(words) != count or not all(_NUMBER.fullmatch(word) for word in words):
         need = "one decimal number" if count == 1 else f"{count} decimal numbers separated by spaces"
         raise UrdfError(f"{where} must be {need}, found {text!r}")
+    if not all(map(math.isfinite, map(float, words))):
+        raise UrdfError(f"{where} is too large: {text[:100]!r}")
     return tuple(Fraction(word) for word in words)
 
 

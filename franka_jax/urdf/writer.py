@@ -13,7 +13,7 @@ import numpy as np
 
 from ..description import ArmDescription, JointDescription
 from .arm import Arm, find_arm, rotation_from_rpy, rpy_from_rotation
-from .elements import TENSOR, read_elements
+from .elements import TENSOR, parse_xml, read_elements
 from .numbers import UrdfError, shortest_decimal
 
 
@@ -40,7 +40,7 @@ def replace_inertials(text: str | bytes, phi: np.ndarray) -> str:
     """
     arm = find_arm(read_elements(text))
     builder = ElementTree.TreeBuilder(insert_comments=True)
-    root = ElementTree.fromstring(text, ElementTree.XMLParser(target=builder))
+    root = parse_xml(text, ElementTree.XMLParser(target=builder))
     links = {link.get("name"): link for link in root.findall("link")}
     children: dict[str | None, list[str | None]] = {}
     for joint in root.findall("joint"):
