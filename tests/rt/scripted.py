@@ -139,6 +139,8 @@ class ScriptedServer:
                 if not isinstance(event, Request):
                     return False
                 self.requests.append(event)
+                if event.command is CommandName.MOVE:
+                    self.began = int(self.state["message_id"])
                 self.on[event.command](self, event)
         except (OSError, ProtocolException):
             return False
@@ -147,7 +149,7 @@ class ScriptedServer:
     def _read_udp(self) -> None:
         command = self.connection.receive_datagram(self.udp.recv(4096))
         self.commands.append(command)
-        if self.move is not None:
+        if self.move is not None and command.message_id > self.began:  # not a late one of the motion before
             self.on_command(self, command)
 
 
