@@ -55,6 +55,7 @@ class ScriptedServer:
         self.due = 0.0
         self.state: Any = self.first_state()
         self.move: Request | None = None
+        self.began = 0  # message id at the last Move
         self._listener = socket.create_server((host, port))
         self.host, self.port = self._listener.getsockname()[:2]
         self._stop = threading.Event()

@@ -1,15 +1,20 @@
 """Nonsense for the simulated robot and for the command lines: one clear sentence, nothing left behind."""
 
+import contextlib
+import socket
 import subprocess
 import sys
+import time
 
 import pytest
 
+from franka_rt import RealtimeConfig, Robot
 from franka_rt.__main__ import main
 from franka_rt.errors import InvalidArgumentException, NetworkException
 from franka_rt.sim import Faults, SimulatedRobot
 from tests.rt.expect import raises
 
+pytestmark = pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning")
 NAN = float("nan")
 
 
@@ -59,6 +64,21 @@ def test_a_simulation_whose_process_died_can_be_closed():
     sim.close()
     assert process.stdin.closed
     assert process.stdout.closed
+
+
+def test_a_client_that_says_nothing_does_not_hold_the_port(monkeypatch):
+    monkeypatch.setattr("franka_rt.sim.endpoint._HANDSHAKE", 0.05)
+    with (
+        SimulatedRobot("fr3", port=0, gripper_port=None, realtime=False) as sim,
+        socket.create_connection((sim.host, sim.port), timeout=10.0) as silent,
+    ):
+        end = time.monotonic() + 20.0
+        while sim.statistics()["sessions"] == 0:
+            assert time.monotonic() < end
+            with contextlib.suppress(NetworkException):
+                Robot(sim.host, RealtimeConfig.IGNORE, port=sim.port).close()
+        with contextlib.suppress(ConnectionResetError):
+            assert silent.recv(1) == b""
 
 
 # -- command lines ---------------------------------------------------------------------------------------------------
