@@ -140,7 +140,7 @@ class ScriptedServer:
                 if not isinstance(event, Request):
                     return False
                 self.requests.append(event)
-                if event.command is CommandName.MOVE:
+                if event.command is CommandName.MOVE and isinstance(self.dialect, ArmDialect):
                     self.began = int(self.state["message_id"])
                 self.on[event.command](self, event)
         except (OSError, ProtocolException):
