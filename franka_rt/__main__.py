@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 
 from franka_rt.errors import FrankaException
@@ -29,6 +30,9 @@ def main(argv: list[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     try:
         return arguments.run(arguments) or 0
+    except BrokenPipeError:  # whoever read the output has enough; nothing is to be flushed at the end either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except FrankaException as error:
         print(f"python -m franka_rt {arguments.command}: {error}", file=sys.stderr)
         return 1

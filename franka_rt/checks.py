@@ -6,6 +6,7 @@ Matrices may be given as (4,4) or (3,3) in C order, or flat in libfranka's colum
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,19 @@ import numpy as np
 
 from franka_rt.errors import InvalidArgumentException
 
-__all__ = ["elbow", "finite", "inertia", "is_flat_transform", "is_transform", "matrix", "number", "transform", "vector"]
+__all__ = [
+    "elbow",
+    "finite",
+    "flags",
+    "inertia",
+    "integer",
+    "is_flat_transform",
+    "is_transform",
+    "matrix",
+    "number",
+    "transform",
+    "vector",
+]
 
 _ORTHONORMAL = 1e-5  # libfranka's kOrthonormalThreshold
 
@@ -25,9 +38,30 @@ def finite(array: np.ndarray) -> bool:
 
 def _floats(name: str, value: Any) -> np.ndarray:
     try:
+        if np.iscomplexobj(value):
+            raise TypeError("complex numbers")
         return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidArgumentException(f"franka_rt: {name} is not an array of numbers: {error}") from None
+
+
+def integer(name: str, value: Any, minimum: int, maximum: int) -> int:
+    """A whole number from ``minimum`` to ``maximum``, both included."""
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        raise InvalidArgumentException(f"franka_rt: {name} has to be a whole number, got {value!r}.") from None
+    if not minimum <= whole <= maximum:
+        raise InvalidArgumentException(f"franka_rt: {name} has to be {minimum} to {maximum}, got {whole}.")
+    return whole
+
+
+def flags(name: str, value: Any, size: int) -> list[bool]:
+    """``size`` truth values: True, False, 1 or 0."""
+    array = _floats(name, value)
+    if array.shape != (size,) or not np.isin(array, (0.0, 1.0)).all():
+        raise InvalidArgumentException(f"franka_rt: {name} needs {size} flags, got {value!r}.")
+    return array.astype(bool).tolist()
 
 
 def vector(name: str, value: Any, size: int) -> np.ndarray:

@@ -5,20 +5,30 @@ from __future__ import annotations
 import argparse
 import json
 import time
+import warnings
+from typing import Any
 
 import numpy as np
 
-from franka_rt.realtime import RealtimeConfig
+from franka_rt import checks
+from franka_rt.realtime import RealtimeConfig, RealtimeWarning
 from franka_rt.robot import Robot
 from franka_rt.state import RobotState
 
-__all__ = ["add_arguments", "add_connection", "run"]
+__all__ = ["add_arguments", "add_connection", "open_robot", "run"]
 
 
 def add_connection(parser: argparse.ArgumentParser) -> None:
     """Arguments of every command that connects to an arm without moving it."""
     parser.add_argument("host", help="address or name of the robot")
     parser.add_argument("--port", type=int, default=1337, help="TCP port of the arm (default %(default)s)")
+
+
+def open_robot(arguments: argparse.Namespace, **options: Any) -> Robot:
+    """Connect for reading, which needs no realtime machine: without the warning about it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RealtimeWarning)
+        return Robot(arguments.host, RealtimeConfig.IGNORE, port=arguments.port, **options)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,9 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the states."""
-    with Robot(arguments.host, RealtimeConfig.IGNORE, port=arguments.port) as robot:
-        for index in range(arguments.count):
-            time.sleep(arguments.every if index else 0.0)
+    count, every = arguments.count, checks.number("--every", arguments.every, minimum=0.0)
+    checks.integer("--count", count, 1, 10**9)
+    with open_robot(arguments) as robot:
+        for index in range(count):
+            time.sleep(every if index else 0.0)
             state = robot.read_once()
             print(_json(state) if arguments.json else repr(state), flush=True)
 

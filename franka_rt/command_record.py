@@ -6,10 +6,9 @@ import argparse
 import sys
 import time
 
-from franka_rt.command_read import add_connection
-from franka_rt.realtime import RealtimeConfig
+from franka_rt import checks
+from franka_rt.command_read import add_connection, open_robot
 from franka_rt.recorder import Recorder, Recording
-from franka_rt.robot import Robot
 from franka_rt.state import RobotState
 
 __all__ = ["add_arguments", "run"]
@@ -24,11 +23,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Record, with progress every second."""
-    with (
-        Recorder(arguments.file) as recorder,
-        Robot(arguments.host, RealtimeConfig.IGNORE, port=arguments.port, recorder=recorder) as robot,
-    ):
-        robot.read(_Until(time.monotonic() + arguments.seconds, arguments.seconds))
+    seconds = checks.number("--seconds", arguments.seconds, minimum=0.0)
+    with Recorder(arguments.file) as recorder, open_robot(arguments, recorder=recorder) as robot:
+        robot.read(_Until(time.monotonic() + seconds, seconds))
     print(f"{arguments.file}: {Recording.load(arguments.file)!r}")
 
 

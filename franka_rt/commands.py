@@ -49,16 +49,19 @@ class Command:
         return command
 
     def _convert(self, values: Any) -> np.ndarray:
-        try:
-            array = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InvalidArgumentException(f"franka_rt: {self.name} has to be {self.size} numbers.") from None
+        array = self._numbers(values)
         if array.shape != (self.size,):
             raise InvalidArgumentException(
                 f"Invalid number of elements in {self.name}.",
                 f"{self.size} numbers are needed, the array has the shape {array.shape}.",
             )
         return array
+
+    def _numbers(self, values: Any) -> np.ndarray:
+        try:
+            return np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise InvalidArgumentException(f"franka_rt: {self.name} has to be {self.size} numbers.") from None
 
     def finished(self) -> Self:
         """This command, marked as the last of the motion."""
@@ -142,7 +145,7 @@ class CartesianPose(_CartesianCommand):
     generator, field = GeneratorMode.CARTESIAN_POSITION, "O_T_EE_c"
 
     def _convert(self, values: Any) -> np.ndarray:
-        array = np.asarray(values, dtype=np.float64)
+        array = self._numbers(values)
         return super()._convert(array.T.ravel() if array.shape == (4, 4) else array)
 
     @property

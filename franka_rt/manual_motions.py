@@ -27,6 +27,7 @@ class ManualMotions:
     def __init__(self) -> None:
         self._busy = threading.Lock()
         self._owner = 0  # thread that holds it
+        self._by_hand = False  # held for a motion of start_motion()
 
     @contextlib.contextmanager
     def _exclusive(self) -> Iterator[None]:
@@ -56,10 +57,12 @@ class ManualMotions:
         """
         self._acquire()
         try:
-            return self._motion.start(generator, controller, maximum_velocities)
+            state = self._motion.start(generator, controller, maximum_velocities)
         except BaseException:
             self._busy.release()
             raise
+        self._by_hand = True
+        return state
 
     def update_motion(self, motion: MotionCommand | None = None, torques: Torques | None = None) -> RobotState:
         """Send a command for the last state and return the next one. Any exception ends the motion."""
@@ -70,21 +73,28 @@ class ManualMotions:
         """End the motion regularly, with the last command."""
         with self._motion_step():
             self._motion.finish(motion, torques)
-        self._busy.release()
+        self._end_by_hand()
 
     def cancel_motion(self) -> None:
         """Stop the motion that was started here and wait until the robot shows it."""
         with self._motion_step():
             self._motion.cancel()
-        self._busy.release()
+        self._end_by_hand()
+
+    def _end_by_hand(self) -> None:
+        if self._by_hand:
+            self._by_hand = False
+            self._busy.release()
 
     @contextlib.contextmanager
     def _motion_step(self) -> Iterator[None]:
+        if self._busy.locked() and not self._by_hand:  # a control loop's motion is not to be touched from its callback
+            raise InvalidOperationException(_BUSY, "stop() ends the motion of a running loop, from any thread.")
         if not self._motion.active:
             raise InvalidOperationException("franka_rt: no motion was started.", "Call start_motion() first.")
         try:
             with self._motion.cancel_on_error():
                 yield
         except BaseException:
-            self._busy.release()
+            self._end_by_hand()
             raise

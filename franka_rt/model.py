@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from franka_rt.errors import InvalidOperationException
+from franka_rt.errors import InvalidArgumentException, InvalidOperationException
 from franka_rt.frames import FRAMES, frame_name
 from franka_rt.state import RobotState
 from franka_rt.velocity_envelope import robot_name
@@ -256,6 +256,8 @@ def jax_model(robot: Robot) -> Any:
 
 def load_model(robot: Robot, backend: str = "compiled") -> Model:
     """The model of a connected arm on "compiled" kernels or pure "jax"; takes up to seconds, not for a control loop."""
+    if backend not in ("compiled", "jax"):
+        raise InvalidArgumentException(f'franka_rt: there is no backend {backend!r}; it is "compiled" or "jax".')
     model = jax_model(robot)
     if backend == "jax":
         return Model(JaxBackend(model), robot.dialect.robot)

@@ -61,6 +61,7 @@ class MotionControl:
         ControlException if a motion is running or the robot ends it at once.
         """
         command, fields = requests.move(self.session.dialect, generator, controller, maximum_velocities)
+        self.channel.poll()
         self.session.poll_state()
         if not self.machine.is_still(self.session.state.modes):
             raise ControlException("libfranka robot: Attempted to start multiple motions!")

@@ -82,8 +82,11 @@ def problems() -> list[str]:
 def prepare(config: RealtimeConfig) -> None:
     """Act on the configuration before a robot is touched.
 
-    ENFORCE raises RealtimeException with a recipe if something is missing, IGNORE warns once.
+    ENFORCE raises RealtimeException with a recipe if something is missing, IGNORE warns once;
+    InvalidArgumentException for anything else.
     """
+    if not isinstance(config, RealtimeConfig):
+        raise InvalidArgumentException(f"franka_rt: {config!r} is no RealtimeConfig: take its ENFORCE or IGNORE.")
     found = problems()
     if not found:
         return

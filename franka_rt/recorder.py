@@ -44,6 +44,8 @@ class Kind(IntEnum):
     UDP_COMMAND = 4
     UDP_QUEUED = 5
     """A state that was already waiting when it was read."""
+    UDP_EMPTY = 6
+    """No state was waiting when one was looked for."""
 
 
 STATES = (Kind.UDP_STATE, Kind.UDP_QUEUED)
@@ -68,7 +70,9 @@ class Recorder:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._part = self.path.with_name(self.path.name + ".part")
+        self._part = Path(f"{self.path}.part")
+        if not self.path.name or self.path.is_dir():
+            raise InvalidArgumentException(f"franka_rt: cannot record to {os.fspath(path)!r}: that is no file name.")
         try:
             self._file = self._part.open("wb")
         except OSError as error:
@@ -134,8 +138,7 @@ class _RecordingTransport:
 
     def poll_datagram(self) -> bytes | None:
         data = self._transport.poll_datagram()
-        if data is not None:
-            self._record(Kind.UDP_QUEUED, data)
+        self._record(Kind.UDP_EMPTY if data is None else Kind.UDP_QUEUED, data or b"")
         return data
 
     def send_datagram(self, data: bytes) -> None:
@@ -162,12 +165,15 @@ class Recording(Sequence[Entry]):
 
         InvalidArgumentException for anything else.
         """
-        data = Path(path).read_bytes()
-        if data.startswith(_MAGIC):
-            return cls(*_parse(data))
         try:
+            data = Path(path).read_bytes()
+        except OSError as error:
+            raise InvalidArgumentException(f"franka_rt: cannot read {os.fspath(path)}: {error.strerror}.") from None
+        try:
+            if data.startswith(_MAGIC):
+                return cls(*_parse(data))
             return cls(tuple(_from_json(json.loads(line)) for line in data.decode().splitlines()))
-        except (ValueError, KeyError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InvalidArgumentException(f"franka_rt: {os.fspath(path)} is no recording ({error}).") from None
 
     @property

@@ -24,6 +24,8 @@ def replay(recording: Recording) -> Iterator[tuple[Entry, Any]]:
     for entry in recording.last_session():
         if entry.kind in STATES:
             yield entry, client.receive_datagram(entry.data)
+        elif entry.kind is Kind.UDP_EMPTY:
+            yield entry, None
         elif entry.kind is Kind.UDP_COMMAND:
             yield entry, server.receive_datagram(entry.data)
         else:
@@ -48,12 +50,15 @@ class ReplayTransport:
 
     Replies and states come in their recorded order. A request or command that differs from the recorded one is a
     ProtocolException; the UDP port in Connect is the recorded one.
+
+    InvalidArgumentException for a recording without a Connect.
     """
 
     def __init__(self, recording: Recording) -> None:
+        recording.dialect()  # there is a Connect
         session = list(enumerate(recording.last_session()))
         self._tcp = deque((i, e) for i, e in session if e.kind in TCP)
-        self._states = deque((i, e) for i, e in session if e.kind in STATES)
+        self._states = deque((i, e) for i, e in session if e.kind in (*STATES, Kind.UDP_EMPTY))
         self._commands = deque((i, e.data) for i, e in session if e.kind is Kind.UDP_COMMAND)
         self.udp_port = int.from_bytes(self._tcp[0][1].data[14:16], "little")
 
@@ -74,17 +79,19 @@ class ReplayTransport:
 
     def receive_datagram(self) -> bytes:
         """The next state; NetworkException after the last one."""
+        while self._states and self._states[0][1].kind is Kind.UDP_EMPTY:
+            self._states.popleft()
         if not self._states:
             raise NetworkException("libfranka: UDP receive: Timeout", "The recording has no more states.")
         return self._states.popleft()[1].data
 
     def poll_datagram(self) -> bytes | None:
         """The next state, if it was found waiting when it was recorded and it is its turn."""
-        if not self._states_come_first() or self._states[0][1].kind is not Kind.UDP_QUEUED:
+        if not self._states_come_first() or self._states[0][1].kind is Kind.UDP_STATE:
             return None
         if self._commands and self._commands[0][0] < self._states[0][0]:
             return None  # it came after a command that is still to be sent
-        return self._states.popleft()[1].data
+        return self._states.popleft()[1].data or None  # empty: none was waiting
 
     def send_datagram(self, data: bytes) -> None:
         """Compare with the recorded command."""

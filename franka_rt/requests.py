@@ -17,6 +17,7 @@ from franka_rt.layouts import DEFAULT_DEVIATION, SET_COLLISION_BEHAVIOR
 
 __all__ = [
     "Command",
+    "get_virtual_wall",
     "move",
     "set_cartesian_impedance",
     "set_collision_behavior",
@@ -63,10 +64,13 @@ def set_cartesian_impedance(K_x: Any) -> Command:
 
 def set_guiding_mode(guiding_mode: Sequence[bool], elbow: bool) -> Command:
     """Six flags (x, y, z, roll, pitch, yaw) and the elbow, True is free to move."""
-    flags = [bool(flag) for flag in guiding_mode]
-    if len(flags) != 6:
-        raise InvalidArgumentException(f"franka_rt: guiding_mode needs 6 flags, got {len(flags)}.")
-    return CommandName.SET_GUIDING_MODE, {"guiding_mode": flags, "nullspace": bool(elbow)}
+    fields = {"guiding_mode": checks.flags("guiding_mode", guiding_mode, 6)}
+    return CommandName.SET_GUIDING_MODE, {**fields, "nullspace": checks.flags("elbow", [elbow], 1)[0]}
+
+
+def get_virtual_wall(id: Any) -> Command:
+    """Number of the wall, an int32 on the wire."""
+    return CommandName.GET_CARTESIAN_LIMIT, {"id": checks.integer("id", id, -(2**31), 2**31 - 1)}
 
 
 def set_k(EE_T_K: Any) -> Command:
@@ -107,7 +111,7 @@ def move(
 
     InvalidArgumentException with libfranka's text for modes that the version does not have.
     """
-    if generator not in dialect.move_generators:
+    if generator not in tuple(dialect.move_generators):
         raise InvalidArgumentException("libfranka: Invalid motion generator mode given.")
     if controller not in (0, 1, 2):
         raise InvalidArgumentException("libfranka: Invalid controller mode given.")

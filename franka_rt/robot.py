@@ -20,7 +20,7 @@ from franka_rt import checks, realtime
 from franka_rt.answers import check_answer
 from franka_rt.control import RobotControl
 from franka_rt.dialect import ArmDialect, CommandName, Status
-from franka_rt.errors import FrankaException, ModelException
+from franka_rt.errors import FrankaException, InvalidArgumentException, ModelException
 from franka_rt.events import Answer
 from franka_rt.motion import MotionControl
 from franka_rt.realtime import RealtimeConfig
@@ -64,6 +64,7 @@ class Robot(RobotSettings, RobotControl):
         IncompatibleVersionException: the robot speaks another version.
         CommandException: the robot refused to hand out its model, for example because of a safety rule.
         ProtocolException: what answered is not a robot.
+        InvalidArgumentException: an argument is not what it has to be.
 
     Nothing stays open after an exception. Use ``with Robot(...) as robot`` or ``close()``.
     """
@@ -80,8 +81,11 @@ class Robot(RobotSettings, RobotControl):
         recorder: Recorder | None = None,
         connector: Connector | None = None,
     ) -> None:
-        self.realtime_config = realtime_config or RealtimeConfig.from_environment()
+        self.realtime_config = RealtimeConfig.from_environment() if realtime_config is None else realtime_config
         realtime.prepare(self.realtime_config)
+        if not isinstance(version, VersionPolicy):
+            raise InvalidArgumentException(f"franka_rt: {version!r} is no VersionPolicy: take its AUTO or exact(...).")
+        checks.integer("log_size", log_size, 0, 10**6)
         self.host, self.port = host, port
         super().__init__()
         self._urdf = ""
@@ -117,7 +121,10 @@ class Robot(RobotSettings, RobotControl):
     def _end_running_motion(self) -> None:
         """Cancel a motion of this thread; in another thread's loop only the robot can be told to stop."""
         if self._motion.active and self._owner == threading.get_ident():
-            self._motion.cancel()
+            try:
+                self._motion.cancel()
+            finally:
+                self._end_by_hand()
         elif self._motion.active:
             self.stop()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from franka_rt import checks
 from franka_rt.channel import CommandChannel
 from franka_rt.connection import ArmClientConnection, ClientConnection
 from franka_rt.dialect import ArmDialect, Dialect, Status, arm_dialect
@@ -20,6 +21,7 @@ from franka_rt.versions import VersionPolicy, robot_system
 
 __all__ = ["ArmSession", "Connector", "open_arm", "open_channel", "socket_connector"]
 
+_LONGEST_TIMEOUT = 86400.0  # s; the system's calls take no more than some years
 HANDSHAKE_TIMEOUT = 5.0  # s, for connecting and for the answer to Connect
 Connector = Callable[[Dialect], Transport]
 """Opens the sockets for a session with a dialect."""
@@ -37,7 +39,7 @@ def socket_connector(host: str, port: int, timeout: float | None = None) -> Conn
 def handshake_timeout(dialect: Dialect, timeout: float | None) -> float:
     """Seconds for connecting and for the answer to Connect."""
     if timeout is not None:
-        return timeout
+        return min(checks.number("timeout", timeout, minimum=1e-3), _LONGEST_TIMEOUT)
     return min(dialect.tcp_timeout, HANDSHAKE_TIMEOUT) if isinstance(dialect, ArmDialect) else HANDSHAKE_TIMEOUT
 
 

@@ -109,6 +109,9 @@ class RobotSettings:
 
     def get_virtual_wall(self, id: int) -> VirtualWallCuboid:
         """Return a virtual wall that was configured in Desk. Version 5 only."""
-        body = self._command(CommandName.GET_CARTESIAN_LIMIT, {"id": int(id)}).body
+        command, fields = requests.get_virtual_wall(id)
+        body = self._command(command, fields).body
         frame = np.array(body["object_frame"]).reshape(4, 4).T.copy()
-        return VirtualWallCuboid(int(id), np.array(body["object_world_size"]), frame, bool(body["object_activation"]))
+        return VirtualWallCuboid(
+            fields["id"], np.array(body["object_world_size"]), frame, bool(body["object_activation"])
+        )

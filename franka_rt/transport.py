@@ -16,7 +16,8 @@ import struct
 import time
 from typing import Protocol
 
-from franka_rt.errors import NetworkException
+from franka_rt import checks
+from franka_rt.errors import InvalidArgumentException, NetworkException
 
 __all__ = ["SocketTransport", "Transport", "connect"]
 
@@ -83,8 +84,12 @@ def connect(host: str, port: int, timeout: float, udp_timeout: float, size: int)
 
     ``size`` is that of a state datagram.
 
-    NetworkException with one text for each reason: refused, unreachable, silent, name not resolved.
+    NetworkException with one text for each reason: refused, unreachable, silent, name not resolved;
+    InvalidArgumentException for a host or port that cannot be one.
     """
+    if not isinstance(host, str):
+        raise InvalidArgumentException(f"franka_rt: the host is a name or an address, not {host!r}.")
+    port = checks.integer("port", port, 1, 65535)
     try:
         addresses = socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_STREAM)
     except (socket.gaierror, UnicodeError) as error:

@@ -1,7 +1,7 @@
 """A FER's own model library: a shared object on disk, called through ctypes.
 
-An FER serves it over FCI version 5 (`franka_rt`'s `load_model_from_robot` stores it). It holds thirty C functions of
-double arrays, column-major, the result last (libfranka's header libfcimodels.h):
+An FER serves it over FCI version 5 (the command LoadModelLibrary). It holds thirty C functions of double arrays,
+column-major, the result last (libfranka's header libfcimodels.h):
 
     M_NE(q[7], I_load[9], m_load, F_x_Cload[3], M[49])          mass matrix
     c_NE(q[7], dq[7], I_load[9], m_load, F_x_Cload[3], c[7])    Coriolis and centrifugal torques

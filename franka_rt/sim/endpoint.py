@@ -1,7 +1,8 @@
 """One device on one TCP port: the listener, the one session it serves, and the datagrams of that session.
 
 A second client is turned away with a reset while a session lasts (an orderly close would leave the vendor's client
-waiting for ever). A client that offers another protocol version is told ours, and the port is free again.
+waiting for ever), unless the first one has not sent Connect for a second. A client that offers another protocol version
+is told ours, and the port is free again.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import struct
+import time
 from typing import Protocol
 
 from franka_rt.connection import ServerConnection
@@ -22,6 +24,7 @@ __all__ = ["Device", "Endpoint"]
 
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER: close with a reset
 _MAX_DATAGRAM = 4096
+_HANDSHAKE = 1.0  # s that a client may take for Connect before another one replaces it
 
 
 class Device(Protocol):
@@ -67,6 +70,7 @@ class Endpoint:
         self._peer: tuple[str, int] | None = None
         self._connection = ServerConnection(device.dialect)
         self.sessions = self._states = 0
+        self._since = 0.0  # when the client was accepted, s
         self.set_faults(faults)
 
     def set_faults(self, faults: Faults) -> None:
@@ -139,13 +143,15 @@ class Endpoint:
             client, _ = self._listener.accept()
         except OSError:
             return
+        if self._tcp is not None and not self.connected and time.monotonic() - self._since > _HANDSHAKE:
+            self.close_session(reset=True)
         if self._tcp is not None:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
             client.close()
             return
         client.settimeout(1.0)
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._tcp = client
+        self._tcp, self._since = client, time.monotonic()
         self._connection = ServerConnection(self.device.dialect)
 
     def _read_requests(self) -> None:

@@ -7,10 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from franka_rt import checks
 from franka_rt.dialect import CommandName, Dialect, Status
 from franka_rt.errors import InvalidArgumentException
 
 __all__ = ["Faults", "Link"]
+
+_COUNTS = ("silent_after", "cut_tcp_after", "state_size", "answer_size", "connect_version")
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,9 @@ class Faults:
         for name in (f.name for f in fields(self) if f.type == "float"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise InvalidArgumentException(f"franka_rt: {name} is a probability, not {getattr(self, name)}.")
+        for name, least in (("delay_ticks", 1), *((name, 0) for name in _COUNTS)):
+            if (value := getattr(self, name)) is not None:
+                checks.integer(name, value, least, 2**31)
         try:
             refuse = {CommandName(command): Status(status) for command, status in self.refuse.items()}
         except ValueError as error:

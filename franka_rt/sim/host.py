@@ -6,6 +6,7 @@ when its input ends, so it cannot outlive its parent.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -92,7 +93,8 @@ class ProcessHost:
     def close(self) -> None:
         """Stop; returns when the process has ended."""
         if self._process.stdin is not None and not self._process.stdin.closed:
-            self._process.stdin.close()
+            with contextlib.suppress(OSError):  # what could not be written to a process that has ended
+                self._process.stdin.close()
         try:
             self._process.wait(5.0)
         except subprocess.TimeoutExpired:

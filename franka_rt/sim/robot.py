@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from franka_rt import checks
 from franka_rt.errors import InvalidArgumentException
 from franka_rt.sim.faults import Faults
 from franka_rt.sim.host import Host, ProcessHost, ThreadHost
@@ -32,8 +33,8 @@ class SimulatedRobot:
         faults: what goes wrong, see :class:`Faults`.
         vacuum_gripper_port: TCP port of a vacuum gripper (vendor: 1339); None, the default, for none.
 
-    Raises InvalidArgumentException for an unknown robot, NetworkException if a port cannot be opened. Use it in a
-    ``with`` statement or call :meth:`close`, which is idempotent.
+    Raises InvalidArgumentException for an unknown robot or a number that is no port, NetworkException if a port cannot
+    be opened. Use it in a ``with`` statement or call :meth:`close`, which is idempotent.
 
     Example::
 
@@ -56,6 +57,9 @@ class SimulatedRobot:
             raise InvalidArgumentException(f'franka_rt: there is no robot {robot!r}; it is "fer" or "fr3".')
         self.robot, self.host, self.dialect = robot, host, PARAMETERS[robot].dialect
         ports = port, gripper_port, vacuum_gripper_port
+        for wanted in ports:
+            if wanted is not None:
+                checks.integer("port", wanted, 0, 65535)
         configuration = Configuration(robot, host, *ports, realtime, seed, faults or Faults())
         self._host: Host | None = (ProcessHost if realtime else ThreadHost)(configuration)
         found = iter(self._host.ports)
@@ -67,10 +71,10 @@ class SimulatedRobot:
 
     def push(self, wrench: Sequence[float] | np.ndarray, seconds: float) -> None:
         """Push the end effector with a wrench (6,) in N and Nm, base axes, for some time. Pushes add up."""
-        values = np.asarray(wrench, float)
-        if values.shape != (6,) or not np.isfinite(values).all() or not seconds > 0:
-            raise InvalidArgumentException("franka_rt: a push is six finite numbers and a positive time.")
-        self._operate("push", values.tolist(), float(seconds))
+        values, duration = checks.vector("wrench", wrench, 6), checks.number("seconds", seconds)
+        if duration <= 0.0:
+            raise InvalidArgumentException(f"franka_rt: a push takes a positive time, got {seconds!r}.")
+        self._operate("push", values.tolist(), duration)
 
     def press_user_stop(self) -> None:
         """Press the user stop; a motion is aborted."""
@@ -94,14 +98,11 @@ class SimulatedRobot:
 
     def place(self, q: Sequence[float] | np.ndarray) -> None:
         """Put the arm at q (7,) rad, at rest, idle and without errors. For tests: no real arm jumps."""
-        values = np.asarray(q, float)
-        if values.shape != (7,) or not np.isfinite(values).all():
-            raise InvalidArgumentException("franka_rt: q is seven finite numbers.")
-        self._operate("place", values.tolist())
+        self._operate("place", checks.vector("q", q, 7).tolist())
 
     def hold_object(self, width: float) -> None:
         """Put an object of this width (m) between the fingers; 0 takes it away."""
-        self._operate("set_object_width", float(width))
+        self._operate("set_object_width", checks.number("width", width, minimum=0.0))
 
     def offer_part(self, present: bool = True) -> None:
         """Put a part under the vacuum gripper, or take it away."""

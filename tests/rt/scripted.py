@@ -56,6 +56,7 @@ class ScriptedServer:
         self.due = 0.0
         self.state: Any = self.first_state()
         self.move: Request | None = None
+        self.began = 0  # message id at the last Move
         self._listener = socket.create_server((host, port))
         self.host, self.port = self._listener.getsockname()[:2]
         self._stop = threading.Event()
@@ -140,6 +141,8 @@ class ScriptedServer:
                 if not isinstance(event, Request):
                     return False
                 self.requests.append(event)
+                if event.command is CommandName.MOVE and isinstance(self.dialect, ArmDialect):
+                    self.began = int(self.state["message_id"])
                 self.on[event.command](self, event)
         except (OSError, ProtocolException):
             return False
@@ -150,7 +153,7 @@ class ScriptedServer:
         if command.message_id < self.first_id:
             return  # of the motion before, as a robot ignores them
         self.commands.append(command)
-        if self.move is not None:
+        if self.move is not None and command.message_id > self.began:  # not a late one of the motion before
             self.on_command(self, command)
 
 

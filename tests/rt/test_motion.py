@@ -2,7 +2,6 @@
 
 import socket
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -224,7 +223,7 @@ def test_a_motion_that_never_shows_is_cancelled(server, robot, monkeypatch):
 
 def test_start_while_another_client_moves(server, robot):
     server.state.update(motion_generator_mode=G.JOINT_VELOCITY, robot_mode=RobotMode.MOVE)
-    time.sleep(0.02)
+    robot.read(lambda state: state.robot_mode is not RobotMode.MOVE)
     with raises(ControlException, "libfranka robot: Attempted to start multiple motions!"):
         robot.start_motion(G.JOINT_POSITION)
     assert CommandName.MOVE not in server.asked()

@@ -244,6 +244,13 @@ def test_probing_leaves_this_thread_alone():
     assert os.sched_getscheduler(0) == before
 
 
+def silence(server, robot):
+    """No states any more, and none is queued: after an answer the server has seen that it shall not send."""
+    server.states = False
+    robot.stop()
+    robot._session.poll_state()
+
+
 # -- states --------------------------------------------------------------------------------------------------------
 
 
@@ -275,14 +282,11 @@ def test_read_ends_when_the_server_closes(server, robot):
 
 
 def test_stale_and_duplicate_states_are_skipped(server, robot):
-    server.states = False
-    time.sleep(0.01)
-    robot._session.poll_state()
+    silence(server, robot)
     last = robot.latest_state().message_id
     for message_id in (last + 1, last, last + 3, last + 1, last + 2, last + 3):
         server.state["message_id"] = message_id
         server.udp.sendto(server.state.datagram(), server.client)
-    time.sleep(0.05)
     assert robot._session.receive_state().message_id == last + 3
     server.state["message_id"] = last + 3
     server.states = True
@@ -300,9 +304,7 @@ def test_a_stream_that_stands_still_is_given_up(server, robot):
 
 @pytest.mark.parametrize("extra", [-1, 1, 996])
 def test_datagram_of_the_wrong_size(arm, server, robot, extra):
-    server.states = False
-    time.sleep(0.01)
-    robot._session.poll_state()
+    silence(server, robot)
     server.udp.sendto(bytes(arm.state.itemsize + extra), server.client)
     with raises(ProtocolException, "libfranka: incorrect object size"):
         robot._session.receive_state()
@@ -359,7 +361,7 @@ def test_command_is_sent_or_refused_by_version(arm, server, robot, name):
 )
 def test_not_possible_names_the_mode_and_what_to_do(arm, server, robot, mode, advice):
     server.state["robot_mode"] = mode
-    time.sleep(0.01)
+    robot.read(lambda state: state.robot_mode is not mode)
     for name in set(SETTERS) & set(arm.commands):
         server.on[name] = reject(Status.COMMAND_NOT_POSSIBLE_REJECTED)
         with pytest.raises(CommandException) as error:
