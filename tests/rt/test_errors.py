@@ -22,7 +22,7 @@ TREE = [getattr(errors, name) for name in errors.__all__]
 def test_one_base():
     assert all(issubclass(kind, errors.FrankaException) for kind in TREE)
     assert issubclass(errors.InvalidArgumentException, ValueError)
-    assert len(TREE) == 10
+    assert len(TREE) == 11
     assert franka_rt.errors is errors
 
 
