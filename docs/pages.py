@@ -8,6 +8,7 @@ import shutil
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 from docutils.nodes import Text
 from sphinx.addnodes import desc_signature
@@ -28,12 +29,16 @@ MODULES = (
 
 
 def write_api(folder: Path) -> None:
-    """One page per module of `MODULES`: its docstring, then the names of its `__all__` that no earlier page shows."""
+    """One page per module of `MODULES`: its docstring, then the names of its `__all__` that no earlier page shows.
+
+    Modules among those names are left out: their text would be a path of the machine that builds the site.
+    """
     _empty(folder)
     shown = set()
     for name in MODULES:
         module = importlib.import_module(name) if find_spec(name) else None
         entries = {key: getattr(module, key) for key in getattr(module, "__all__", ())}
+        entries = {key: value for key, value in entries.items() if not isinstance(value, ModuleType)}
         public = [key for key, value in entries.items() if not (callable(value) and id(value) in shown)]
         shown.update(id(value) for value in entries.values())
         if public:
