@@ -7,7 +7,7 @@ command as lost.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, Self
 
@@ -23,6 +23,7 @@ from franka_rt.state import RobotState
 __all__ = ["ActiveControl"]
 
 _FINISHED = "writeOnce must not be called after the motion has finished."
+_NOTHING_TO_READ = "franka_rt: the motion has finished; there is nothing more to read."
 _NO_EXTERNAL = "Torques can only be commanded in kExternalController mode."
 _TORQUES_MISSING = (
     "Torque command missing, please use writeOnce(const MotionGeneratorType& motion_generator_input, const Torques& "
@@ -34,6 +35,8 @@ _SOURCE = "write_once()"
 
 class ActiveControl:
     """A running motion; made by ``robot.start_*_control()``. The robot is busy with it until it ends.
+
+    For the thread that started it: that one is scheduled as ``robot.scheduling`` says until the motion ends.
 
     Leaving the ``with`` block, or :meth:`cancel`, stops a motion that was not finished.
 
@@ -53,7 +56,7 @@ class ActiveControl:
         self.finished = True  # until all is set up: nothing to cancel
         self._control = control
         self.motion = motion
-        self.external = controller is ControllerMode.EXTERNAL_CONTROLLER
+        self.external = controller == ControllerMode.EXTERNAL_CONTROLLER
         self._still = None
         if motion is None and control.session.dialect.torque_generator is JointVelocities.generator:
             self._still = JointVelocities(np.zeros(7))
@@ -66,15 +69,13 @@ class ActiveControl:
         """The next state and the seconds since the one before (0.0 the first time).
 
         ControlException when the robot ended the motion, NetworkException when the connection broke; the robot is free
-        for the next motion then.
+        for the next motion then. InvalidOperationException while another thread is inside: the motion goes on.
         """
-        if self.finished:
-            raise ControlException("franka_rt: the motion has finished; there is nothing more to read.")
-        with self._cancelled_on_error():
+        with self._turn(_NOTHING_TO_READ):
             state = self._control.read(self._sent)
-        self._sent = b""
-        elapsed = 0 if self._last_id is None else state.message_id - self._last_id
-        self._last_id = state.message_id
+            self._sent = b""
+            elapsed = 0 if self._last_id is None else state.message_id - self._last_id
+            self._last_id = state.message_id
         return state, elapsed / 1000.0
 
     def write_once(self, command: Any, torques: Any = None) -> None:
@@ -91,7 +92,7 @@ class ActiveControl:
         for part in (motion, torque):
             if part is not None:
                 part.validate()
-        with self._cancelled_on_error():
+        with self._turn(_FINISHED):
             if any(part is not None and part.motion_finished for part in (motion, torque)):
                 self._control.finish(motion, torque)
                 self._end()
@@ -115,22 +116,31 @@ class ActiveControl:
 
     def cancel(self) -> None:
         """Stop the motion now, if it is not finished, and wait until the robot shows it."""
+        if not self.finished:
+            with self._control.turn():
+                self._cancel(None)
+
+    def _cancel(self, error: BaseException | None) -> None:
         if self.finished:
             return
         try:
-            self._control.cancel()
+            self._control.cancel(error)
         finally:
             self._end()
 
     @contextlib.contextmanager
-    def _cancelled_on_error(self):
-        try:
-            yield
-        except BaseException as error:
-            if not isinstance(error, InvalidArgumentException):
-                with contextlib.suppress(FrankaException):
-                    self.cancel()
-            raise
+    def _turn(self, too_late: str) -> Iterator[None]:
+        """For one thread at a time; what goes wrong inside ends the motion, except values that were not sent."""
+        with self._control.turn():
+            if self.finished:
+                raise ControlException(too_late)
+            try:
+                yield
+            except BaseException as error:
+                if not isinstance(error, InvalidArgumentException):
+                    with contextlib.suppress(FrankaException):
+                        self._cancel(error)
+                raise
 
     def _end(self) -> None:
         self.finished = True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from numpy.typing import ArrayLike
 
 from franka_rt import checks
@@ -11,6 +13,8 @@ from franka_rt.commands import CartesianPose, CartesianVelocities, JointPosition
 from franka_rt.dialect import ArmDialect, ControllerMode, GeneratorMode
 from franka_rt.errors import InvalidOperationException
 from franka_rt.manual_motions import ManualMotions
+from franka_rt.realtime import RealtimeConfig
+from franka_rt.scheduling import LoopScheduling
 
 __all__ = ["ActiveMotions"]
 
@@ -19,8 +23,12 @@ class ActiveMotions(ManualMotions):
     """The part of :class:`franka_rt.Robot` that starts active control.
 
     Every ``start_*`` raises CommandException if the robot refuses and InvalidOperationException while another motion or
-    reading runs.
+    reading runs. Like libfranka's, the thread that calls it is raised to SCHED_FIFO (see ``robot.scheduling``), here
+    until the motion ends; RealtimeException if that is refused although ``RealtimeConfig.ENFORCE`` demands it.
     """
+
+    realtime_config: RealtimeConfig
+    scheduling: LoopScheduling
 
     @property
     def dialect(self) -> ArmDialect:
@@ -89,9 +97,13 @@ class ActiveMotions(ManualMotions):
         maximum_velocities: ArrayLike | None = None,
     ) -> ActiveControl:
         self._acquire()
+        at_end = contextlib.ExitStack()
+        at_end.callback(self._busy.release)
         try:
+            if maximum_velocities is None:  # an asynchronous motion needs no cycles
+                at_end.enter_context(self.scheduling.applied(self.realtime_config is RealtimeConfig.ENFORCE))
             self._motion.start(generator, controller, maximum_velocities)
-            return ActiveControl(self._motion, kind, controller, self._busy.release)
+            return ActiveControl(self._motion, kind, controller, at_end.close)
         except BaseException:
-            self._busy.release()
+            at_end.close()
             raise

@@ -166,13 +166,14 @@ class RobotControl(ActiveMotions):
         cutoff_frequency: float,
         torque_callback: Callback | None,
     ) -> None:
+        no_motion, no_torques = (_NO_MOTION, "") if torque_callback is None else self.dialect.no_callback_texts
         if not callable(callback):
-            raise InvalidArgumentException(_NO_MOTION)
+            raise InvalidArgumentException(no_motion)
         if torque_callback is not None:
             if not callable(torque_callback):
-                raise InvalidArgumentException(_NO_TORQUES)
+                raise InvalidArgumentException(no_torques)
             controller = ControllerMode.EXTERNAL_CONTROLLER
-        elif controller is ControllerMode.EXTERNAL_CONTROLLER:
+        elif controller == ControllerMode.EXTERNAL_CONTROLLER:
             raise InvalidArgumentException("libfranka: Invalid controller mode given.", "Give a torque_callback.")
         self._loop(kind, callback, torque_callback, kind.generator, controller, limit_rate, cutoff_frequency)
 

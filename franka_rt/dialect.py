@@ -180,6 +180,7 @@ class ArmDialect(Dialect):
         limits: the rate limiter's constants.
         incompatible_text: the vendor's sentence for a refused version, with {server} and {library}.
         nothing_to_finish_text: the vendor's sentence for the end of a motion without a command.
+        no_callback_texts: the vendor's sentences for a loop with two callbacks whose (motion, torque) callback is none.
         cutoff_frequency: default low-pass cutoff of commands, Hz.
         udp_timeout: seconds without a state datagram after which the stream counts as broken.
     """
@@ -202,6 +203,7 @@ class ArmDialect(Dialect):
     limits: RateLimits
     incompatible_text: str
     nothing_to_finish_text: str
+    no_callback_texts: tuple[str, str]
     cutoff_frequency: float = 100.0
     udp_timeout: float = 1.0
 

@@ -65,7 +65,10 @@ class ManualMotions:
         return state
 
     def update_motion(self, motion: MotionCommand | None = None, torques: Torques | None = None) -> RobotState:
-        """Send a command for the last state and return the next one. Any exception ends the motion."""
+        """Send a command for the last state and return the next one. Any exception ends the motion.
+
+        Only a second thread that comes in between does not: it gets InvalidOperationException, and the motion goes on.
+        """
         with self._motion_step():
             return self._motion.update(motion, torques)
 
@@ -73,13 +76,13 @@ class ManualMotions:
         """End the motion regularly, with the last command."""
         with self._motion_step():
             self._motion.finish(motion, torques)
-        self._end_by_hand()
+            self._end_by_hand()
 
     def cancel_motion(self) -> None:
         """Stop the motion that was started here and wait until the robot shows it."""
         with self._motion_step():
             self._motion.cancel()
-        self._end_by_hand()
+            self._end_by_hand()
 
     def _end_by_hand(self) -> None:
         if self._by_hand:
@@ -90,11 +93,12 @@ class ManualMotions:
     def _motion_step(self) -> Iterator[None]:
         if self._busy.locked() and not self._by_hand:  # a control loop's motion is not to be touched from its callback
             raise InvalidOperationException(_BUSY, "stop() ends the motion of a running loop, from any thread.")
-        if not self._motion.active:
-            raise InvalidOperationException("franka_rt: no motion was started.", "Call start_motion() first.")
-        try:
-            with self._motion.cancel_on_error():
-                yield
-        except BaseException:
-            self._end_by_hand()
-            raise
+        with self._motion.turn():
+            if not self._motion.active:
+                raise InvalidOperationException("franka_rt: no motion was started.", "Call start_motion() first.")
+            try:
+                with self._motion.cancel_on_error():
+                    yield
+            except BaseException:
+                self._end_by_hand()
+                raise

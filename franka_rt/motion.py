@@ -7,27 +7,49 @@ exception from here the motion has to be cancelled, which :meth:`MotionControl.c
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
 
 from franka_rt import requests
-from franka_rt.answers import check_answer, failure_text
+from franka_rt.answers import check_answer
 from franka_rt.commands import CommandEncoder, MotionCommand, Torques
 from franka_rt.dialect import CommandName, ControllerMode, GeneratorMode, Status
-from franka_rt.errors import ControlException, FrankaException, NetworkException, ProtocolException
-from franka_rt.log import Log, LogRecorder
+from franka_rt.errors import (
+    ControlException,
+    FrankaException,
+    InvalidOperationException,
+    NetworkException,
+    ProtocolException,
+)
+from franka_rt.log import LogRecorder
 from franka_rt.machine import MotionMachine, Phase, Signal
+from franka_rt.motion_failure import motion_failure
 from franka_rt.session import ArmSession
 from franka_rt.state import RobotState
 
 __all__ = ["MotionControl"]
 
 ANSWER_TIMEOUT = 10.0  # s, for every answer and every change of modes that a motion waits for
+_AFTER_SILENCE = 1.0  # s, for the answer to StopMove from a robot that has just been silent for too long
 _CYCLES_PER_POLL = 16  # how often the end of the TCP stream is looked for
 _NOT_FAILING = (Status.SUCCESS, Status.MOTION_STARTED)
+_TWO_THREADS = "franka_rt: another thread is reading or commanding in this motion right now."
 _STARTED_TWICE = "libfranka: Move received unexpected motion started message."
-_STILL_MOVING = "Motion finished commanded, but the robot is still moving!"
+
+
+class _Patience:
+    """How long the robot's state may take to change."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds, self._end = seconds, time.monotonic() + seconds
+
+    def check(self, phase: Phase) -> None:
+        """NetworkException when the time is over."""
+        if time.monotonic() > self._end:
+            text = f"franka_rt: the robot's state did not change within {self._seconds:g} s ({phase.value})."
+            raise NetworkException(text)
 
 
 class MotionControl:
@@ -46,6 +68,17 @@ class MotionControl:
         self._encoder = CommandEncoder(session.dialect)
         self._move_id: int | None = None
         self._cycle = 0
+        self._turn = threading.Lock()
+
+    @contextlib.contextmanager
+    def turn(self) -> Iterator[None]:
+        """One call of the user's at a time: InvalidOperationException if another thread is inside, nothing is lost."""
+        if not self._turn.acquire(blocking=False):
+            raise InvalidOperationException(_TWO_THREADS, "One thread drives a motion; stop() ends it from any thread.")
+        try:
+            yield
+        finally:
+            self._turn.release()
 
     @property
     def active(self) -> bool:
@@ -65,29 +98,29 @@ class MotionControl:
         self.session.poll_state()
         if not self.machine.is_still(self.session.state.modes):
             raise ControlException("libfranka robot: Attempted to start multiple motions!")
-        self.machine.request(generator, controller)
+        self.machine.request(GeneratorMode(generator), ControllerMode(controller))
         try:
             self._move_id = self.channel.request(command, **fields)
             self._take_first_answer()
             self._wait_until_shown()
-        except BaseException:
-            self._abandon_start()
+        except BaseException as error:
+            self._abandon_start(error)
             raise
         self._encoder = CommandEncoder(self.session.dialect)
         self.log.clear()
         return self.session.state
 
     def _wait_until_shown(self) -> None:
-        deadline = time.monotonic() + ANSWER_TIMEOUT
+        patience = _Patience(ANSWER_TIMEOUT)
         while self.machine.phase is Phase.STARTING:
             self._check_second_answer()
-            self._receive(b"", deadline)
+            self._receive(b"", patience)
 
-    def _abandon_start(self) -> None:
+    def _abandon_start(self, error: BaseException) -> None:
         """A Move that was refused or ended needs no StopMove; one whose fate is unknown does."""
         if self.active:
             with contextlib.suppress(FrankaException):
-                self.cancel()
+                self.cancel(error)
         self._end()
 
     def _take_first_answer(self) -> None:
@@ -105,7 +138,7 @@ class MotionControl:
         self.machine.feed(Signal.TERMINAL if answer.final else Signal.STARTED)
         if answer.status is Status.SUCCESS:
             raise ProtocolException("Unexpected reply to a Move command", "Success before the motion was shown.")
-        raise self._failure(answer.status)
+        raise motion_failure(self.log, answer.status, self.session.state, ended=False)
 
     def update(self, motion: MotionCommand | None = None, torques: Torques | None = None) -> RobotState:
         """One cycle: send the command (if any) for the last state, receive the next state and check it."""
@@ -140,33 +173,35 @@ class MotionControl:
             raise ControlException(self.session.dialect.nothing_to_finish_text)
         self.machine.check_command(motion is not None, torques is not None)
         self.machine.feed(Signal.FINISH)
-        deadline = time.monotonic() + ANSWER_TIMEOUT
+        patience = _Patience(ANSWER_TIMEOUT)
         while self.machine.phase is Phase.FINISHING:
-            self._receive(self._send(motion, torques, finished=True), deadline)
+            self._receive(self._send(motion, torques, finished=True), patience)
         status = self._wait_for_move()
         self.machine.feed(Signal.TERMINAL)
         if status not in _NOT_FAILING:
-            raise self._failure(status, self.session.state, finishing=True)
+            raise motion_failure(self.log, status, self.session.state, finishing=True)
         self._end()
 
-    def cancel(self) -> None:
+    def cancel(self, error: BaseException | None = None) -> None:
         """Stop the motion, wherever it stands, and wait until the states show it.
 
-        Raises if that could not be confirmed; the machine is ready for the next motion in any case.
+        Raises if that could not be confirmed; the machine is ready for the next motion in any case. ``error``, if there
+        is one, is why: after a NetworkException the wait is short (libfranka's has no end). The robot stops by itself
+        when the session is closed.
         """
         try:
             if not self.channel.broken:
-                self._stop_and_settle()
+                self._stop_and_settle(_AFTER_SILENCE if isinstance(error, NetworkException) else ANSWER_TIMEOUT)
         finally:
             self._end()
 
-    def _stop_and_settle(self) -> None:
+    def _stop_and_settle(self, timeout: float) -> None:
         self.machine.feed(Signal.STOP)
-        answer = self.channel.call(CommandName.STOP_MOVE, ANSWER_TIMEOUT)
+        answer = self.channel.call(CommandName.STOP_MOVE, timeout)
         self.machine.feed(Signal.STOPPED)
-        deadline = time.monotonic() + ANSWER_TIMEOUT
+        patience = _Patience(timeout)
         while self.machine.phase is not Phase.IDLE:
-            self._receive(b"", deadline)
+            self._receive(b"", patience)
         check_answer(CommandName.STOP_MOVE, answer.status, self.session.state.robot_mode)
 
     @contextlib.contextmanager
@@ -174,9 +209,9 @@ class MotionControl:
         """Cancel the motion when anything goes wrong inside, and let the original exception through."""
         try:
             yield
-        except BaseException:
+        except BaseException as error:
             with contextlib.suppress(FrankaException):
-                self.cancel()
+                self.cancel(error)
             raise
 
     def _end(self) -> None:
@@ -193,15 +228,12 @@ class MotionControl:
         self.session.transport.send_datagram(datagram)
         return datagram
 
-    def _receive(self, sent: bytes, deadline: float | None = None) -> RobotState:
+    def _receive(self, sent: bytes, patience: _Patience | None = None) -> RobotState:
         state = self.session.receive_state()
         self.log.append((state, sent))
         self.machine.observe(state.modes)
-        if deadline is not None and time.monotonic() > deadline:
-            text = (
-                f"franka_rt: the robot's state did not change within {ANSWER_TIMEOUT:g} s ({self.machine.phase.value})."
-            )
-            raise NetworkException(text)
+        if patience is not None:
+            patience.check(self.machine.phase)
         return state
 
     def _wait_for_move(self) -> Status:
@@ -216,34 +248,4 @@ class MotionControl:
             started_twice = status is Status.MOTION_STARTED and not self.machine.is_still(state.modes)
             text = _STARTED_TWICE if started_twice else "Unexpected reply to a Move command"
             raise ProtocolException(text, f"The motion broke, the answer: {status.value}.")
-        raise self._failure(status, state)
-
-    def _failure(self, status: Status, state: RobotState | None = None, finishing: bool = False) -> ControlException:
-        """libfranka's ControlException; with a state also the log and, for a reflex, errors and success rate."""
-        text, hint = failure_text(CommandName.MOVE, status, self.session.state.robot_mode)
-        if state is None:
-            return ControlException(text, hint, status=status)
-        reasons = tuple(state.last_motion_errors)
-        if status is Status.REFLEX_ABORTED:
-            text = _STILL_MOVING if finishing else text
-            text += f" {state.last_motion_errors}{self._success_text()}"
-        log: Log = self.log.flush()
-        return ControlException(text, _hint(reasons, hint), log=log, reasons=reasons, status=status)
-
-    def _success_text(self) -> str:
-        last = self.log.last_rate_and_loss()
-        if last is None:
-            return ""
-        rate, lost = last
-        loss = f" packets lost in a row in the last sample: {lost}" if lost > 0 else ""
-        return f"\ncontrol_command_success_rate: {rate:g}{loss}"
-
-
-_COMMUNICATION = (
-    "The robot missed 20 commands in a row. Check: an own network card without switches in between, power saving off, "
-    "a realtime kernel, realtime priority for the loop, and that the callback returns within 300 us."
-)
-
-
-def _hint(reasons: tuple[str, ...], hint: str) -> str:
-    return _COMMUNICATION if "communication_constraints_violation" in reasons else hint
+        raise motion_failure(self.log, status, state)

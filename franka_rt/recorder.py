@@ -1,64 +1,34 @@
-"""Raw traffic of a session to a file and back: for bug reports, and for :mod:`franka_rt.replay`.
+"""Raw traffic of a session to a file: for bug reports, and for :mod:`franka_rt.replay`.
 
     with Recorder("session.frec") as recorder, Robot(host, recorder=recorder) as robot:
         ...
-    for entry in Recording.load("session.frec"):
-        entry.time, entry.kind, entry.data
 
-A file starts with the line ``FRANKA-RECORDING 1``; each record is (kind u8, time u64 ns since the start, size u32) and
-the bytes, little-endian. A file that was cut off by a crash loads up to its last whole record (``truncated``).
+The format and the way back are in :mod:`franka_rt.recording`.
 """
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
 import struct
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from enum import IntEnum
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import BinaryIO, Self
 
-from franka_rt.dialect import ArmDialect, Dialect, arm_dialect
+from franka_rt.dialect import Dialect
 from franka_rt.errors import InvalidArgumentException
+from franka_rt.recording import MAGIC, RECORD, STATES, TCP, Entry, Kind, Recording
 from franka_rt.transport import Transport
 
-__all__ = ["STATES", "TCP", "Entry", "Kind", "Recorder", "Recording"]
-
-_MAGIC = b"FRANKA-RECORDING 1\n"
-_RECORD = struct.Struct("<BQI")
+__all__ = ["STATES", "TCP", "Entry", "Kind", "Recorder", "Recording", "RecordingWarning"]
 
 
-class Kind(IntEnum):
-    """What a record is."""
-
-    SESSION = 0
-    """A connection was opened; the data is the offered version as u16."""
-    TCP_REQUEST = 1
-    TCP_REPLY = 2
-    UDP_STATE = 3
-    UDP_COMMAND = 4
-    UDP_QUEUED = 5
-    """A state that was already waiting when it was read."""
-    UDP_EMPTY = 6
-    """No state was waiting when one was looked for."""
-
-
-STATES = (Kind.UDP_STATE, Kind.UDP_QUEUED)
-TCP = (Kind.TCP_REQUEST, Kind.TCP_REPLY)
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One record; ``time`` in seconds since the recording began."""
-
-    kind: Kind
-    time: float
-    data: bytes
+class RecordingWarning(UserWarning):
+    """A recording ends before its session."""
 
 
 class Recorder:
@@ -66,6 +36,9 @@ class Recorder:
 
     The file appears under its name when the recorder is closed, until then it ends in ``.part``; without a record there
     is no file. InvalidArgumentException if it cannot be created. Give it to ``Robot(..., recorder=recorder)``.
+
+    A disk that is full does not stop the arm: the recording ends there with one :class:`RecordingWarning`, the session
+    goes on, and what was written before can be loaded.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -74,13 +47,12 @@ class Recorder:
         if not self.path.name or self.path.is_dir():
             raise InvalidArgumentException(f"franka_rt: cannot record to {os.fspath(path)!r}: that is no file name.")
         try:
-            self._file = self._part.open("wb")
+            self._file = _create(self._part)
         except OSError as error:
             raise InvalidArgumentException(f"franka_rt: cannot record to {self.path}: {error.strerror}.") from None
         self._lock = threading.Lock()
         self._start = time.monotonic_ns()
-        self._empty = True
-        self._file.write(_MAGIC)
+        self._empty, self._failed = True, False
 
     def __enter__(self) -> Self:
         return self
@@ -89,12 +61,16 @@ class Recorder:
         self.close()
 
     def record(self, kind: Kind, data: bytes) -> None:
-        """Append a record; ignored after ``close()``."""
-        header = _RECORD.pack(kind, time.monotonic_ns() - self._start, len(data))
+        """Append a record; ignored after ``close()`` and after the file could not be written."""
+        header = RECORD.pack(kind, time.monotonic_ns() - self._start, len(data))
         with self._lock:
-            if not self._file.closed:
+            if self._failed or self._file.closed:
+                return
+            try:
                 self._file.write(header + data)
-                self._empty = False
+            except OSError as error:
+                return self._give_up(error)
+            self._empty = False
 
     def wrap(self, transport: Transport, dialect: Dialect) -> Transport:
         """A transport that does the same and is recorded."""
@@ -106,11 +82,35 @@ class Recorder:
         with self._lock:
             if self._file.closed:
                 return
-            self._file.close()
+            try:
+                self._file.close()
+            except OSError as error:
+                self._give_up(error)
             if self._empty:
                 self._part.unlink()
             else:
                 self._part.replace(self.path)
+
+    def _give_up(self, error: OSError) -> None:
+        """Once: the session is worth more than its recording."""
+        if not self._failed:
+            self._failed = True
+            text = f"franka_rt: the recording {self.path} ends here: {error.strerror}. The session goes on without it."
+            warnings.warn(text, RecordingWarning, stacklevel=3)
+
+
+def _create(path: Path) -> BinaryIO:
+    """A file that has its first line; none is left if that could not be written."""
+    file = path.open("wb")
+    try:
+        file.write(MAGIC)
+        file.flush()
+    except OSError:
+        with contextlib.suppress(OSError):
+            file.close()
+        path.unlink()
+        raise
+    return file
 
 
 class _RecordingTransport:
@@ -144,80 +144,3 @@ class _RecordingTransport:
     def send_datagram(self, data: bytes) -> None:
         self._transport.send_datagram(data)
         self._record(Kind.UDP_COMMAND, data)
-
-
-@dataclass(frozen=True)
-class Recording(Sequence[Entry]):
-    """A loaded recording; ``truncated`` if the file ends inside a record."""
-
-    entries: tuple[Entry, ...]
-    truncated: bool = False
-
-    def __len__(self) -> int:
-        return len(self.entries)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self.entries[index]
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Recording:
-        """Read a file of :class:`Recorder`, or JSON lines with ``kind``, ``size`` and ``hex``.
-
-        InvalidArgumentException for anything else.
-        """
-        try:
-            data = Path(path).read_bytes()
-        except OSError as error:
-            raise InvalidArgumentException(f"franka_rt: cannot read {os.fspath(path)}: {error.strerror}.") from None
-        try:
-            if data.startswith(_MAGIC):
-                return cls(*_parse(data))
-            return cls(tuple(_from_json(json.loads(line)) for line in data.decode().splitlines()))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InvalidArgumentException(f"franka_rt: {os.fspath(path)} is no recording ({error}).") from None
-
-    @property
-    def duration(self) -> float:
-        """Seconds from the first to the last record."""
-        return self.entries[-1].time - self.entries[0].time if self.entries else 0.0
-
-    def of(self, kind: Kind) -> list[bytes]:
-        """Data of all records of a kind."""
-        return [entry.data for entry in self.entries if entry.kind is kind]
-
-    @property
-    def states(self) -> list[bytes]:
-        """All state datagrams."""
-        return [entry.data for entry in self.entries if entry.kind in STATES]
-
-    def last_session(self) -> Recording:
-        """The records of the last connection; after a negotiation that is the accepted one."""
-        starts = [i for i, entry in enumerate(self.entries) if entry.kind is Kind.SESSION]
-        return Recording(self.entries[starts[-1] + 1 :] if starts else self.entries, self.truncated)
-
-    def dialect(self) -> ArmDialect:
-        """The version that the last connection offered. InvalidArgumentException if there is none."""
-        requests = self.last_session().of(Kind.TCP_REQUEST)
-        if not requests or len(requests[0]) < 14:
-            raise InvalidArgumentException("franka_rt: the recording has no Connect request.")
-        return arm_dialect(int.from_bytes(requests[0][12:14], "little"))
-
-    def __repr__(self) -> str:
-        return f"<Recording of {len(self)} records, {self.duration:.3f} s{', truncated' if self.truncated else ''}>"
-
-
-def _parse(data: bytes) -> tuple[tuple[Entry, ...], bool]:
-    entries, position = [], len(_MAGIC)
-    while position + _RECORD.size <= len(data):
-        kind, nanoseconds, size = _RECORD.unpack_from(data, position)
-        end = position + _RECORD.size + size
-        if end > len(data):
-            break
-        entries.append(Entry(Kind(kind), nanoseconds / 1e9, data[position + _RECORD.size : end]))
-        position = end
-    return tuple(entries), position != len(data)
-
-
-def _from_json(line: dict[str, Any]) -> Entry:
-    kind = Kind[line["kind"].upper().replace("_FINAL", "")]
-    return Entry(kind, float(line.get("time", 0.0)), bytes.fromhex(line["hex"]).ljust(line["size"], b"\0"))

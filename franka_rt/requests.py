@@ -115,6 +115,9 @@ def move(
         raise InvalidArgumentException("libfranka: Invalid motion generator mode given.")
     if controller not in (0, 1, 2):
         raise InvalidArgumentException("libfranka: Invalid controller mode given.")
+    if generator == GeneratorMode.NONE and controller != ControllerMode.EXTERNAL_CONTROLLER:
+        hint = "Without a motion generator only torques can be commanded: ControllerMode.EXTERNAL_CONTROLLER."
+        raise InvalidArgumentException("libfranka: Invalid controller mode given.", hint)
     fields: dict[str, Any] = {
         "controller_mode": int(controller),
         "motion_generator_mode": dialect.move_generators[generator],

@@ -9,30 +9,23 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Callable
-from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
-
-import numpy as np
-from numpy.typing import ArrayLike
+from typing import Any, Self
 
 from franka_rt import checks, realtime
 from franka_rt.answers import check_answer
 from franka_rt.control import RobotControl
 from franka_rt.dialect import ArmDialect, CommandName, Status
-from franka_rt.errors import FrankaException, InvalidArgumentException, ModelException
+from franka_rt.errors import FrankaException, InvalidArgumentException
 from franka_rt.events import Answer
 from franka_rt.motion import MotionControl
 from franka_rt.realtime import RealtimeConfig
 from franka_rt.recorder import Recorder
+from franka_rt.robot_models import RobotModels
 from franka_rt.session import Connector, open_arm, socket_connector
 from franka_rt.settings import RobotSettings, VirtualWallCuboid
 from franka_rt.state import RobotState
-from franka_rt.velocity_envelope import VelocityEnvelope
 from franka_rt.versions import FciVersion, VersionPolicy
-
-if TYPE_CHECKING:
-    from franka_rt.model import Model
 
 __all__ = ["Robot", "VirtualWallCuboid"]
 
@@ -44,7 +37,7 @@ _TIMEOUTS = {  # s; these take their time on a real robot
 _TIMEOUT = 10.0
 
 
-class Robot(RobotSettings, RobotControl):
+class Robot(RobotSettings, RobotModels, RobotControl):
     """Connects to an arm.
 
     Args:
@@ -88,7 +81,6 @@ class Robot(RobotSettings, RobotControl):
         checks.integer("log_size", log_size, 0, 10**6)
         self.host, self.port = host, port
         super().__init__()
-        self._urdf = ""
         open_sockets = connector or socket_connector(host, port, timeout)
         if recorder is not None:
             open_sockets = _recorded(recorder, open_sockets)
@@ -187,10 +179,6 @@ class Robot(RobotSettings, RobotControl):
             finally:
                 self._busy.release()
 
-    def get_robot_model(self) -> str:
-        """Fetch the URDF of the arm from the robot. Version 10 only."""
-        return self._command(CommandName.GET_ROBOT_MODEL, {}).data.decode("utf-8", errors="replace")
-
     def stop(self) -> None:
         """Stop whatever motion is running; from any thread. The motion's own thread sees a ControlException."""
         self._command(CommandName.STOP_MOVE, {})
@@ -198,65 +186,6 @@ class Robot(RobotSettings, RobotControl):
     def automatic_error_recovery(self) -> None:
         """Clear a reflex, so that the arm can move again. Waits until the robot has finished doing so."""
         self._command(CommandName.AUTOMATIC_ERROR_RECOVERY, {})
-
-    # -- models --------------------------------------------------------------------------------------------------
-
-    @property
-    def serves_urdf(self) -> bool:
-        """The robot hands out its URDF (version 10)."""
-        return CommandName.GET_ROBOT_MODEL in self.dialect.commands
-
-    def load_model(self, backend: str = "compiled") -> Model:
-        """The arm's model, on "compiled" kernels or pure "jax": FR3 from the robot's URDF, FER from package data.
-
-        Takes up to seconds the first time; not for a running loop. Needs franka_jax.
-        """
-        from franka_rt.model import load_model  # here, because a client without models does not need it
-
-        return load_model(self, backend)
-
-    def load_model_from_robot(self) -> Model:
-        """The FER's own model library, fetched from the robot. Version 5 only. **Executes the robot's code here.**
-
-        ``FRANKA_RT_MODEL_LIBRARY=off`` in the environment forbids it. The file is private to this user and gone when
-        the call returns. ModelException if the robot serves none or it cannot be loaded.
-        """
-        from franka_rt import model_library
-        from franka_rt.model import Model
-
-        self.dialect.spec(CommandName.LOAD_MODEL_LIBRARY)
-        model_library.check_allowed()
-        answer = self._command(CommandName.LOAD_MODEL_LIBRARY, model_library.machine())
-        return Model(model_library.ModelLibrary.from_bytes(answer.data), self.dialect.robot)
-
-    # -- joint velocity limits -----------------------------------------------------------------------------------
-
-    @cached_property
-    def velocity_envelope(self) -> VelocityEnvelope:
-        """The FR3's position-dependent limits from its URDF; ModelException if that does not state them."""
-        if not self._urdf:
-            raise ModelException(f"franka_rt: {self.dialect.label} has constant joint velocity limits, no envelope.")
-        return VelocityEnvelope.from_urdf(self._urdf)
-
-    def upper_joint_velocity_limits(self, q: ArrayLike) -> np.ndarray:
-        """(7,) largest joint velocities at q, rad/s, as the rate limiter uses them (constant on version 5)."""
-        return self._velocity_limits(q, upper=True)
-
-    def lower_joint_velocity_limits(self, q: ArrayLike) -> np.ndarray:
-        """(7,) smallest joint velocities at q, rad/s, as the rate limiter uses them (constant on version 5)."""
-        return self._velocity_limits(q, upper=False)
-
-    def _velocity_limits(self, q: ArrayLike, upper: bool) -> np.ndarray:
-        position, constant = checks.vector("q", q, 7), self.dialect.limits.joint_velocity
-        if constant is not None:
-            return constant.copy() if upper else -constant
-        return self.velocity_envelope.upper(position) if upper else self.velocity_envelope.lower(position)
-
-    def _served_urdf(self) -> str:
-        return self._urdf
-
-    def _joint_velocity_envelope(self) -> VelocityEnvelope:
-        return self.velocity_envelope
 
 
 def _recorded(recorder: Recorder, connector: Connector) -> Connector:

@@ -1,8 +1,8 @@
 """How the thread of a control loop is scheduled: SCHED_FIFO, a core of its own, memory that is never swapped out.
 
 libfranka raises its thread to the highest SCHED_FIFO priority (version 5 for every motion, version 10 once in the
-constructor) and leaves it so. Here every callback loop raises the thread that runs it, on both versions, and gives back
-what it changed when it ends, also after exceptions.
+constructor) and leaves it so. Here every callback loop and active control raises the thread that runs or starts it, on
+both versions, and gives back what it changed when the motion ends, also after exceptions and from another thread.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from franka_rt.errors import InvalidArgumentException, RealtimeException
 
@@ -32,9 +34,15 @@ def _default_priority() -> int | None:
         raise InvalidArgumentException(f"franka_rt: {_VARIABLE} is {text!r}, not a whole number.") from None
 
 
+def _unless_ended(restore: Callable[..., None], *arguments: Any) -> None:
+    """A thread that has ended needs nothing back."""
+    with contextlib.suppress(ProcessLookupError):
+        restore(*arguments)
+
+
 @dataclass
 class LoopScheduling:
-    """Settings of callback loops, ``robot.scheduling``.
+    """Settings of callback loops and active control, ``robot.scheduling``.
 
     Attributes:
         priority: SCHED_FIFO priority 1..99; 0 leaves the scheduler alone; None takes ``FRANKA_RT_PRIORITY`` from the
@@ -49,7 +57,10 @@ class LoopScheduling:
 
     @contextlib.contextmanager
     def applied(self, enforce: bool) -> Iterator[None]:
-        """For this thread, inside. What the system refuses raises RealtimeException if enforced, else it is ignored."""
+        """For the thread that enters, until the end.
+
+        What the system refuses raises RealtimeException if enforced, else it is ignored.
+        """
         with contextlib.ExitStack() as stack:
             for what, change in (("memory locking", self._lock), ("affinity", self._bind), ("scheduling", self._raise)):
                 try:
@@ -65,16 +76,18 @@ class LoopScheduling:
         if priority == 0:
             return
         highest = os.sched_get_priority_max(os.SCHED_FIFO)
-        before = os.sched_getscheduler(0), os.sched_getparam(0)
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(highest if priority is None else priority))
-        stack.callback(os.sched_setscheduler, 0, *before)
+        thread = threading.get_native_id()
+        before = os.sched_getscheduler(thread), os.sched_getparam(thread)
+        os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(highest if priority is None else priority))
+        stack.callback(_unless_ended, os.sched_setscheduler, thread, *before)
 
     def _bind(self, stack: contextlib.ExitStack) -> None:
         if self.cpu is None:
             return
-        before = os.sched_getaffinity(0)
-        os.sched_setaffinity(0, {self.cpu})
-        stack.callback(os.sched_setaffinity, 0, before)
+        thread = threading.get_native_id()
+        before = os.sched_getaffinity(thread)
+        os.sched_setaffinity(thread, {self.cpu})
+        stack.callback(_unless_ended, os.sched_setaffinity, thread, before)
 
     def _lock(self, stack: contextlib.ExitStack) -> None:
         if not self.lock_memory:

@@ -67,6 +67,8 @@ def _commands() -> dict[CommandName, CommandSpec]:
     return {spec.name: spec for spec in specs}
 
 
+_NO_CALLBACK = "libfranka: Got no motion or control callback."
+
 V10 = ArmDialect(
     label="FCI version 10",
     version=10,
@@ -113,4 +115,5 @@ V10 = ArmDialect(
         "https://frankarobotics.github.io/docs/libfranka/docs/compatibility_with_images.html ."
     ),
     nothing_to_finish_text="libfranka robot: No motion generator or control command given!",
+    no_callback_texts=(_NO_CALLBACK, _NO_CALLBACK),
 )

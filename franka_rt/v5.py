@@ -118,4 +118,5 @@ V5 = ArmDialect(
         "version {server} from the table at https://frankaemika.github.io/docs/compatibility.html ."
     ),
     nothing_to_finish_text="libfranka robot: No motion generator command given!",
+    no_callback_texts=("libfranka: Invalid motion callback given.", "libfranka: Invalid control callback given."),
 )

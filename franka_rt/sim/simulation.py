@@ -34,6 +34,7 @@ from franka_rt.sim.vacuum import VacuumGripper
 __all__ = ["Configuration", "Simulation"]
 
 _PATIENCE = 0.1  # s of wall clock that a lock-step simulation waits for the answer to a state
+_FD_SETSIZE = 1024  # what select() can take
 _SHORTEST = 0.5 * DT  # s that a client has at least between two states
 
 
@@ -73,6 +74,20 @@ def _listen(host: str, ports: Iterable[int | None]) -> list[socket.socket | None
             raise NetworkException(text, "Choose another address or port; 0 takes any free one.") from error
         opened.pop_all()
     return sockets
+
+
+def _readable(sockets: list[socket.socket], timeout: float) -> list[socket.socket]:
+    """Those that can be read, after at most so many seconds.
+
+    ``select`` counts microseconds, which real time needs, but takes only descriptors below 1024; ``poll`` takes all, in
+    whole milliseconds, which is enough for lock-step in a process with many descriptors.
+    """
+    if max(s.fileno() for s in sockets) < _FD_SETSIZE:
+        return select.select(sockets, [], [], timeout)[0]
+    poller, by_number = select.poll(), {s.fileno(): s for s in sockets}
+    for number in by_number:
+        poller.register(number, select.POLLIN)
+    return [by_number[number] for number, _ in poller.poll(1e3 * timeout)]
 
 
 class Simulation:
@@ -157,7 +172,7 @@ class Simulation:
     def _serve(self, timeout: float) -> None:
         """Wait for sockets and serve what they bring."""
         owners = {s: endpoint for endpoint in self.endpoints for s in endpoint.sockets()}
-        for ready in select.select([*owners, self._wake], [], [], timeout)[0]:
+        for ready in _readable([*owners, self._wake], timeout):
             if ready is self._wake:
                 self._take_calls()
             elif ready.fileno() >= 0:  # not closed by what came before
