@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -96,11 +98,21 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the test; 0 unless the robot aborted the motion."""
     if arguments.cycles < 1 or (arguments.host is None) == (arguments.sim is None):
         raise InvalidArgumentException("franka_rt: give the robot's address or --sim, and a positive number of cycles.")
+    if arguments.figure:
+        _check_figure(arguments.figure)
     if arguments.sim is None and not arguments.yes and not _agreed(arguments):
         return 1
     config = RealtimeConfig.ENFORCE if arguments.enforce else RealtimeConfig.IGNORE
     with _target(arguments) as (host, port), Robot(host, config, port=port) as robot:
         return _test(robot, CommunicationTest(arguments.cycles), arguments.figure)
+
+
+def _check_figure(path: str) -> None:
+    """Whether it can be drawn there, before the robot is touched."""
+    if not Path(path).resolve().parent.is_dir():
+        raise InvalidArgumentException(f"franka_rt: --figure {path}: there is no such directory.")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise InvalidArgumentException("franka_rt: --figure needs matplotlib: pip install matplotlib.")
 
 
 def _test(robot: Robot, test: CommunicationTest, figure: str | None) -> int:

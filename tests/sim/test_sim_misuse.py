@@ -9,7 +9,6 @@ import time
 import pytest
 
 from franka_rt import RealtimeConfig, Robot
-from franka_rt.__main__ import main
 from franka_rt.errors import InvalidArgumentException, NetworkException
 from franka_rt.sim import Faults, SimulatedRobot
 from tests.rt.expect import raises
@@ -82,28 +81,6 @@ def test_a_client_that_says_nothing_does_not_hold_the_port(monkeypatch):
 
 
 # -- command lines ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["sim", "--robot", "fr3", "--port", "99999"], "port has to be 0 to 65535"),
-        (["read", "127.0.0.1", "--port", "99999"], "port has to be 1 to 65535"),
-        (["read", "127.0.0.1", "--count", "0"], "--count has to be 1 to"),
-        (["read", "127.0.0.1", "--every", "-1"], "--every has to be at least 0"),
-        (["read", "127.0.0.1", "--every", "nan"], "--every has to be one finite number"),
-        (["record", "127.0.0.1", "", "--port", "1"], "that is no file name"),
-        (["record", "127.0.0.1", "file", "--seconds", "-1"], "--seconds has to be at least 0"),
-        (["record", "127.0.0.1", "file", "--port", "1"], "Connection to FCI refused"),
-    ],
-)
-def test_bad_arguments_give_one_sentence(arguments, sentence, capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert main(arguments) == 1  # and no warning about realtime, which no command of these needs
-    err = capsys.readouterr().err
-    assert err.startswith(f"python -m franka_rt {arguments[0]}: ")
-    assert sentence in err
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_reader_that_has_enough(fr3):
