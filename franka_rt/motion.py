@@ -127,6 +127,7 @@ class MotionControl:
         status = self._wait_for_move()
         if status not in _NOT_FAILING:
             self.machine.feed(Signal.REJECTED)
+            self.session.refresh()
             check_answer(CommandName.MOVE, status, self.session.state.robot_mode)
         self.machine.feed(Signal.STARTED if status is Status.MOTION_STARTED else Signal.TERMINAL)
 
@@ -225,7 +226,11 @@ class MotionControl:
             if command is not None:
                 command.validate()
         datagram = self._encoder.encode(self.session.state.message_id, motion, torques, finished)
-        self.session.transport.send_datagram(datagram)
+        try:
+            self.session.transport.send_datagram(datagram)
+        except NetworkException:
+            self.channel.poll()  # the stream also ends when the server closes, which says more
+            raise
         return datagram
 
     def _receive(self, sent: bytes, patience: _Patience | None = None) -> RobotState:

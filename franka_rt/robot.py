@@ -172,10 +172,10 @@ class Robot(RobotSettings, RobotModels, RobotControl):
         return answer
 
     def _refresh(self) -> None:
-        """Take the newest queued state, so that a refusal is explained by the present mode; not beside a loop."""
+        """A refusal is explained by the present mode; beside a loop, which reads the states, by its last one."""
         if self._busy.acquire(blocking=False):
             try:
-                self._session.poll_state()
+                self._session.refresh()
             finally:
                 self._busy.release()
 

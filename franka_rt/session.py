@@ -7,6 +7,7 @@ refused too, because every later byte would be read against the wrong layout (FC
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 
@@ -14,7 +15,7 @@ from franka_rt import checks
 from franka_rt.channel import CommandChannel
 from franka_rt.connection import ArmClientConnection, ClientConnection
 from franka_rt.dialect import ArmDialect, Dialect, Status, arm_dialect
-from franka_rt.errors import IncompatibleVersionException, NetworkException, ProtocolException
+from franka_rt.errors import FrankaException, IncompatibleVersionException, NetworkException, ProtocolException
 from franka_rt.state import RobotState
 from franka_rt.transport import Transport, connect
 from franka_rt.versions import VersionPolicy, robot_system
@@ -163,6 +164,11 @@ class ArmSession:
         self.channel.poll()
         self.poll_state()
         return self.receive_state()
+
+    def refresh(self) -> None:
+        """Look at a fresh state if there is one, so that a refusal is explained by the present robot mode."""
+        with contextlib.suppress(FrankaException):
+            self.fresh_state()
 
     def close(self) -> None:
         """End the session; may be called again."""

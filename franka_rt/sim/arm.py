@@ -155,6 +155,7 @@ class Arm:
             self._end(Event.SESSION_LOST)
         self.mode, self.errors, self.reflex_reason = RobotMode.IDLE, set(), set()
         self.monitor.reset()
+        self.plant.release()
         self.place(q)
 
     # --- one millisecond ----------------------------------------------------------------------------------------------

@@ -52,6 +52,10 @@ class Plant:
         """Push the end effector with a wrench (6,) N, Nm in base axes for some time; pushes add up."""
         self._pushes.append((np.array(wrench, float), max(1, round(seconds / DT))))
 
+    def release(self) -> None:
+        """Nobody pushes any more."""
+        self._pushes.clear()
+
     def _external(self) -> np.ndarray:
         """J^T F of the present pushes; a millisecond of them is used up."""
         if not self._pushes:

@@ -32,6 +32,7 @@ class SimulatedRobot:
         seed: of the random draws of faults.
         faults: what goes wrong, see :class:`Faults`.
         vacuum_gripper_port: TCP port of a vacuum gripper (vendor: 1339); None, the default, for none.
+        patience: seconds of the wall clock that a lock-step motion waits for a command before it counts as lost.
 
     Raises InvalidArgumentException for an unknown robot or a number that is no port, NetworkException if a port cannot
     be opened. Use it in a ``with`` statement or call :meth:`close`, which is idempotent.
@@ -52,6 +53,7 @@ class SimulatedRobot:
         seed: int = 0,
         faults: Faults | None = None,
         vacuum_gripper_port: int | None = None,
+        patience: float = 0.1,
     ) -> None:
         if robot not in PARAMETERS:
             raise InvalidArgumentException(f'franka_rt: there is no robot {robot!r}; it is "fer" or "fr3".')
@@ -60,7 +62,8 @@ class SimulatedRobot:
         for wanted in ports:
             if wanted is not None:
                 checks.integer("port", wanted, 0, 65535)
-        configuration = Configuration(robot, host, *ports, realtime, seed, faults or Faults())
+        wait = checks.number("patience", patience, minimum=0.0)
+        configuration = Configuration(robot, host, *ports, realtime, seed, faults or Faults(), wait)
         self._host: Host | None = (ProcessHost if realtime else ThreadHost)(configuration)
         found = iter(self._host.ports)
         opened = [None if wanted is None else next(found) for wanted in ports]

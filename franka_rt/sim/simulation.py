@@ -33,7 +33,6 @@ from franka_rt.sim.vacuum import VacuumGripper
 
 __all__ = ["Configuration", "Simulation"]
 
-_PATIENCE = 0.1  # s of wall clock that a lock-step simulation waits for the answer to a state
 _FD_SETSIZE = 1024  # what select() can take
 _SHORTEST = 0.5 * DT  # s that a client has at least between two states
 
@@ -50,6 +49,7 @@ class Configuration:
     realtime: bool
     seed: int
     faults: Faults = field(default_factory=Faults)
+    patience: float = 0.1
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for another process."""
@@ -163,7 +163,7 @@ class Simulation:
             motion = self.arm.motion
             if motion is not None and motion.answered(self.arm.message_id):
                 return
-            limit = _PATIENCE if motion is not None and motion.awaits_command else DT
+            limit = self.configuration.patience if motion is not None and motion.awaits_command else DT
             left = start + limit - time.monotonic()
             if left <= 0:
                 return
