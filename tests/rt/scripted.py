@@ -121,10 +121,10 @@ class ScriptedServer:
         while not self._stop.is_set():
             wait = max(0.0, self.due - time.monotonic())
             ready = select.select([tcp, udp], [], [], wait)[0]
+            if udp in ready:  # first: a StopMove may already follow the last commands
+                self._read_udp()
             if tcp in ready and not self._read_tcp():
                 return
-            if udp in ready:
-                self._read_udp()
             if time.monotonic() >= self.due:
                 self.due += self.period
                 if self.client[1] and self.states:
@@ -149,7 +149,14 @@ class ScriptedServer:
         return self.tcp.fileno() >= 0
 
     def _read_udp(self) -> None:
-        command = self.connection.receive_datagram(self.udp.recv(4096))
+        while True:
+            try:
+                datagram = self.udp.recv(4096, socket.MSG_DONTWAIT)
+            except OSError:
+                return
+            self._take(self.connection.receive_datagram(datagram))
+
+    def _take(self, command: CommandDatagram) -> None:
         if command.message_id < self.first_id:
             return  # of the motion before, as a robot ignores them
         self.commands.append(command)

@@ -1,6 +1,8 @@
 """Active control and asynchronous motions against a scripted server."""
 
 import gc
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -29,14 +31,11 @@ from franka_rt.errors import (
 from franka_rt.v5 import V5
 from franka_rt.v10 import V10
 from tests.rt.expect import raises
+from tests.rt.motions import MARKS, REFLEX, Q
 from tests.rt.scripted import IDLE, ScriptedServer, reject
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning"),
-    pytest.mark.usefixtures("no_thread_left"),
-]
+pytestmark = MARKS
 
-Q = np.array([0, -0.7, 0, -2.3, 0, 1.5, 0.7])
 TAU = Torques(np.full(7, 0.5))
 EXTERNAL = ControllerMode.EXTERNAL_CONTROLLER
 STARTS = {
@@ -45,7 +44,6 @@ STARTS = {
     "cartesian_pose": (CartesianPose(np.eye(4)), "O_T_EE_c"),
     "cartesian_velocity": (CartesianVelocities(np.zeros(6)), "O_dP_EE_c"),
 }
-REFLEX = {"robot_mode": RobotMode.REFLEX, "reflex_reason": {"joint_reflex"}}
 
 
 def start(robot, kind, *arguments):
@@ -226,6 +224,26 @@ def test_a_refused_stop_on_the_way_out_is_an_exception_not_the_end_of_the_proces
         control.read_once()
     with pytest.raises(ZeroDivisionError), robot.start_torque_control():
         raise ZeroDivisionError
+
+
+def test_a_second_thread_gets_an_error_and_the_motion_goes_on(server, robot):
+    control = robot.start_torque_control()
+    server.states = False
+    robot.set_k(np.eye(4))
+    robot._session.poll_state()
+    control.write_once(TAU)
+    first = threading.Thread(target=control.read_once)
+    first.start()
+    while not robot._motion._turn.locked():
+        time.sleep(0.001)
+    for call in (control.read_once, lambda: control.write_once(TAU), control.cancel):
+        with raises(InvalidOperationException, "another thread is reading or commanding", "stop()"):
+            call()
+    server.states = True
+    first.join(5.0)
+    control.write_once(finished(TAU))
+    assert control.finished
+    assert CommandName.STOP_MOVE not in server.asked()
 
 
 # -- asynchronous motions ------------------------------------------------------------------------------------------

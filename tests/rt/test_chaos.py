@@ -14,8 +14,9 @@ from franka_rt.connection import ServerConnection
 from franka_rt.dialect import CommandName
 from franka_rt.errors import FrankaException, NetworkException
 from franka_rt.state_writer import StateWriter
+from tests.rt.motions import IGNORE_WARNING
 
-pytestmark = pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning")
+pytestmark = IGNORE_WARNING
 
 
 class ChaosTransport:

@@ -10,8 +10,9 @@ from franka_rt import command_read, command_record
 from franka_rt.errors import NetworkException
 from franka_rt.recorder import Kind, Recording
 from tests.rt.expect import raises
+from tests.rt.motions import IGNORE_WARNING
 
-pytestmark = pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning")
+pytestmark = IGNORE_WARNING
 
 
 def call(module, *arguments):

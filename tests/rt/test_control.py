@@ -37,16 +37,12 @@ from franka_rt.garbage import no_collection
 from franka_rt.v5 import V5
 from franka_rt.v10 import V10
 from tests.rt.expect import raises
+from tests.rt.motions import HALF, LOST, MARKS, REFLEX, Q, forever
 from tests.rt.scripted import IDLE, reject
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning"),
-    pytest.mark.usefixtures("no_thread_left"),
-]
+pytestmark = MARKS
 
-Q = np.array([0, -0.7, 0, -2.3, 0, 1.5, 0.7])
 POSE = np.array([[1.0, 0, 0, 0.4], [0, -1, 0, 0.1], [0, 0, -1, 0.5], [0, 0, 0, 1]])
-HALF = np.full(7, 0.5)
 KINDS = {
     "joint_positions": (JointPositions, Q),
     "joint_velocities": (JointVelocities, np.full(7, 1e-3)),
@@ -78,10 +74,6 @@ class Script:
         self.count += 1
         last = self.count == len(self.outputs)
         return self.kind(output).finished() if last else output
-
-
-def forever(output):
-    return lambda state, dt: output
 
 
 def drive(robot, kind, motion, torque=None, **options):
@@ -414,13 +406,15 @@ def test_bad_cutoffs_are_refused_before_anything_is_sent(server, robot, cutoff):
     assert CommandName.MOVE not in server.asked()
 
 
-def test_bad_callbacks_and_modes_are_refused_before_anything_is_sent(server, robot):
+def test_bad_callbacks_and_modes_are_refused_before_anything_is_sent(arm, server, robot):
     with raises(InvalidArgumentException, "libfranka: Invalid control callback given."):
         robot.control_torques(None)
     with raises(InvalidArgumentException, "libfranka: Invalid motion callback given."):
         robot.control_joint_positions(None)
-    with raises(InvalidArgumentException, "libfranka: Invalid control callback given."):
-        robot.control_cartesian_pose(forever(POSE), torque_callback=3)
+    for motion, torque in ((forever(POSE), 3), (None, forever(HALF))):
+        text = "Got no motion or control callback." if arm is V10 else "Invalid "
+        with raises(InvalidArgumentException, f"libfranka: {text}"):
+            robot.control_cartesian_pose(motion, torque_callback=torque)
     with raises(InvalidArgumentException, "libfranka: Invalid controller mode given.", "torque_callback"):
         robot.control_joint_velocities(forever(HALF), ControllerMode.EXTERNAL_CONTROLLER)
     with raises(InvalidArgumentException, "libfranka: Invalid controller mode given."):
@@ -479,10 +473,6 @@ def test_refused_start(server, robot):
     with raises(CommandException, "command not possible in the current mode"):
         robot.control_torques(forever(HALF))
     assert CommandName.STOP_MOVE not in server.asked()
-
-
-REFLEX = {"robot_mode": RobotMode.REFLEX, "reflex_reason": {"joint_reflex"}}
-LOST = {"robot_mode": RobotMode.REFLEX, "reflex_reason": {"communication_constraints_violation"}}
 
 
 def test_reflex_carries_the_log_as_arrays(server, robot):

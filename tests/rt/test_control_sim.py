@@ -25,11 +25,9 @@ from franka_rt.errors import CommandException, ControlException, NetworkExceptio
 from franka_rt.sim import Faults, SimulatedRobot
 from tests.reference import READY
 from tests.rt.expect import raises
+from tests.rt.motions import MARKS
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning"),
-    pytest.mark.usefixtures("no_thread_left"),
-]
+pytestmark = MARKS
 
 SECONDS = 0.3
 ENDS = {

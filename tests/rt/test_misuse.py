@@ -18,8 +18,9 @@ from franka_rt.recorder import Kind, Recorder, Recording
 from franka_rt.replay import ReplayTransport
 from franka_rt.v5 import V5
 from tests.rt.expect import raises
+from tests.rt.motions import IGNORE_WARNING
 
-pytestmark = pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning")
+pytestmark = IGNORE_WARNING
 HUGE = 10**400
 IDENTITY = np.eye(4)
 

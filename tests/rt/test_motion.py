@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -29,13 +30,13 @@ from franka_rt.errors import (
 from franka_rt.v5 import V5
 from franka_rt.v10 import V10
 from tests.rt.expect import raises
+from tests.rt.motions import MARKS, Q
 from tests.rt.scripted import IDLE, ScriptedServer, reject, show
 
-pytestmark = pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning")
+pytestmark = MARKS
 
 G = GeneratorMode
 EXTERNAL = ControllerMode.EXTERNAL_CONTROLLER
-Q = np.array([0, -0.7, 0, -2.3, 0, 1.5, 0.7])
 ZERO = Torques(np.zeros(7))
 KINDS = {
     "joint positions": (G.JOINT_POSITION, JointPositions(Q)),
@@ -246,6 +247,9 @@ def test_modes_that_a_version_lacks(arm, server, robot):
             robot.start_motion(G.NONE, EXTERNAL)
     with raises(InvalidArgumentException, "libfranka: Invalid controller mode given."):
         robot.start_motion(G.JOINT_POSITION, ControllerMode.OTHER)
+    text = "controller mode given.\nWithout a motion generator only torques" if arm is V10 else "motion generator mode"
+    with raises(InvalidArgumentException, f"libfranka: Invalid {text}"):
+        robot.start_motion(G.NONE, ControllerMode.JOINT_IMPEDANCE)
     assert CommandName.MOVE not in server.asked()
     moves_again(server, robot)
 
@@ -478,6 +482,24 @@ def test_skipped_states_are_seen_as_time(server, robot):
     assert max(np.diff([first.message_id, *(s.message_id for s in states)])) >= 4
     server.on_command = ScriptedServer(server.dialect).on_command
     robot.finish_motion(JointPositions(Q))
+
+
+def test_a_second_thread_in_a_motion_gets_an_error_and_the_motion_goes_on(server, robot):
+    robot.start_motion(G.JOINT_POSITION)
+    server.states = False
+    robot.set_k(np.eye(4))  # after its answer no state is on its way
+    first = threading.Thread(target=robot.update_motion, args=(JointPositions(Q),))
+    first.start()
+    while not server.commands:
+        time.sleep(0.001)
+    for call in (robot.update_motion, robot.finish_motion, robot.cancel_motion):
+        with raises(InvalidOperationException, "another thread is reading or commanding", "stop()"):
+            call()
+    server.states = True
+    first.join(5.0)
+    robot.update_motion(JointPositions(Q))
+    robot.finish_motion(JointPositions(Q))
+    assert CommandName.STOP_MOVE not in server.asked()
 
 
 # -- broken connections --------------------------------------------------------------------------------------------

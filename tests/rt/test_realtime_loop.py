@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import threading
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ from franka_rt import command_communication_test as communication
 from franka_rt.dialect import CommandName, RobotMode
 from franka_rt.errors import InvalidArgumentException, RealtimeException
 from tests.rt.expect import raises
+from tests.rt.motions import IGNORE_WARNING
 
-pytestmark = pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning")
+pytestmark = IGNORE_WARNING
 
 NORMAL = (os.SCHED_OTHER, 0)
 
@@ -21,7 +23,7 @@ class Scheduler:
     """Stands in for the system's: notes what is asked of it, or refuses."""
 
     def __init__(self, monkeypatch, refuses=False):
-        self.calls, self.refuses = [], refuses
+        self.calls, self.threads, self.refuses = [], set(), refuses
         monkeypatch.setattr(os, "sched_setscheduler", self.set)
         monkeypatch.setattr(os, "sched_getscheduler", lambda pid: os.SCHED_OTHER)
 
@@ -29,6 +31,7 @@ class Scheduler:
         if self.refuses and policy == os.SCHED_FIFO:
             raise PermissionError(1, "Operation not permitted")
         self.calls.append((policy, param.sched_priority))
+        self.threads.add(pid)
 
 
 def loop(robot, seen=None, error=None):
@@ -59,6 +62,36 @@ def test_the_loops_thread_is_raised_and_put_back(robot, monkeypatch, variable, p
         loop(robot, error=ZeroDivisionError())
     assert len(scheduler.calls) == (4 if expected else 0)
     assert scheduler.calls[-1:] == ([NORMAL] if expected else [])
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_active_control_raises_the_thread_that_starts_it_until_the_motion_ends(robot, monkeypatch, elsewhere):
+    monkeypatch.setenv("FRANKA_RT_PRIORITY", "")
+    scheduler = Scheduler(monkeypatch)
+    control = robot.start_torque_control()
+    control.read_once()
+    assert scheduler.calls == [(os.SCHED_FIFO, 99)]
+    if elsewhere:  # whoever ends it, the same thread is put back
+        thread = threading.Thread(target=control.cancel)
+        thread.start()
+        thread.join()
+    else:
+        control.write_once(Torques(np.zeros(7)).finished())
+    assert scheduler.calls[1:] == [NORMAL]
+    assert scheduler.threads == {threading.get_native_id()}
+    robot.read_once()
+
+
+def test_active_control_is_refused_if_realtime_is_enforced(server, robot, monkeypatch):
+    monkeypatch.setenv("FRANKA_RT_PRIORITY", "")
+    Scheduler(monkeypatch, refuses=True)
+    robot.realtime_config = RealtimeConfig.ENFORCE
+    with raises(RealtimeException, "libfranka: unable to set realtime scheduling: Operation not permitted", "doctor"):
+        robot.start_torque_control()
+    assert CommandName.MOVE not in server.asked()
+    robot.realtime_config = RealtimeConfig.IGNORE
+    with robot.start_torque_control():
+        pass
 
 
 def test_a_refusal_is_an_error_only_if_realtime_is_enforced(server, robot, monkeypatch):

@@ -6,15 +6,16 @@ import pytest
 from franka_rt import GeneratorMode, JointPositions, RealtimeConfig, Robot, RobotState, Status, VersionPolicy
 from franka_rt.errors import InvalidArgumentException, NetworkException, ProtocolException
 from franka_rt.events import Answer, CommandDatagram, Request
-from franka_rt.recorder import Kind, Recorder, Recording
+from franka_rt.recorder import Kind, Recorder, Recording, RecordingWarning
 from franka_rt.replay import ReplayTransport, replay
 from franka_rt.v5 import V5
 from franka_rt.v10 import V10
 from tests.rt.expect import raises
 from tests.rt.layouts import DATA
+from tests.rt.motions import IGNORE_WARNING
 from tests.rt.scripted import ScriptedServer
 
-pytestmark = pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning")
+pytestmark = IGNORE_WARNING
 Q = np.arange(7.0)
 
 
@@ -113,4 +114,27 @@ def test_the_file_appears_when_it_is_complete(tmp_path):
 def test_nothing_recorded_leaves_no_file(tmp_path):
     with raises(NetworkException, "refused"), Recorder(tmp_path / "file") as recorder:
         Robot("127.0.0.1", RealtimeConfig.IGNORE, port=1, recorder=recorder)
+    assert list(tmp_path.iterdir()) == []
+
+
+def session_on_a_full_disk(server, path):
+    with Recorder(path) as recorder:
+        recorder._file.close()
+        recorder._file = open("/dev/full", "wb")  # noqa: SIM115 - the recorder closes it
+        with Robot(server.host, RealtimeConfig.IGNORE, port=server.port, recorder=recorder) as robot:
+            some_calls(robot)
+
+
+def test_a_full_disk_ends_the_recording_not_the_session(server, tmp_path):
+    path = tmp_path / "session.frec"
+    with pytest.warns(RecordingWarning, match="No space left on device") as warned:
+        session_on_a_full_disk(server, path)
+    assert [warning.category for warning in warned].count(RecordingWarning) == 1
+    assert not Recording.load(path)
+
+
+def test_a_disk_that_is_full_from_the_start_is_an_error(tmp_path):
+    (tmp_path / "session.frec.part").symlink_to("/dev/full")
+    with raises(InvalidArgumentException, "cannot record to", "No space left on device"):
+        Recorder(tmp_path / "session.frec")
     assert list(tmp_path.iterdir()) == []

@@ -44,9 +44,10 @@ from franka_rt.v10 import V10
 from franka_rt.velocity_envelope import VelocityEnvelope
 from tests.rt.expect import raises
 from tests.rt.layouts import DATA
+from tests.rt.motions import IGNORE_WARNING
 from tests.rt.scripted import URDF, ScriptedServer, reject
 
-pytestmark = pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning")
+pytestmark = IGNORE_WARNING
 IGNORE = RealtimeConfig.IGNORE
 EXACT = VersionPolicy.exact
 

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import resource
 import socket
 import threading
 import time
@@ -76,6 +77,25 @@ def test_negotiation_reading_and_setters(sim):
         assert state.m_load == pytest.approx(0.5)
         np.testing.assert_allclose(state.tau_J, robot.load_model().gravity(state), atol=1e-4)
         robot.set_load(0.0, np.zeros(3), np.zeros((3, 3)))
+
+
+@pytest.fixture
+def many_descriptors():
+    """More than ``select`` can count."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096) if hard > 0 else 4096, hard))
+    taken = [os.open(os.devnull, os.O_RDONLY)]
+    while taken[-1] < 1100:
+        taken.append(os.dup(taken[0]))
+    yield
+    for descriptor in taken:
+        os.close(descriptor)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_in_a_process_with_many_descriptors(many_descriptors):
+    with SimulatedRobot("fr3", port=0, gripper_port=None, realtime=False) as sim, connect(sim) as robot:
+        assert len(torque_motion(robot, 20)) == 20
 
 
 def test_what_only_one_version_has(sim):
