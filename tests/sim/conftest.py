@@ -51,7 +51,8 @@ def driver(request):
 @pytest.fixture(scope="session", params=ROBOTS)
 def lock_step(request):
     """A lock-step robot with both hands on free ports."""
-    with SimulatedRobot(request.param, port=0, gripper_port=0, vacuum_gripper_port=0, realtime=False) as sim:
+    ports = {"port": 0, "gripper_port": 0, "vacuum_gripper_port": 0}
+    with SimulatedRobot(request.param, **ports, realtime=False, patience=0.02) as sim:
         yield sim
 
 

@@ -204,20 +204,6 @@ def test_lossy_states_and_commands_are_survived(sim):
     assert 0.5 < states[-1].control_command_success_rate < 1.0
 
 
-def test_delayed_commands_count_as_lost(sim):
-    with connect(sim) as robot:
-        sim.set_faults(Faults(delay_commands=1.0, delay_ticks=3))
-        with pytest.raises(errors.ControlException, match="communication_constraints_violation"):
-            torque_motion(robot, 600)
-
-
-def test_reset_during_a_motion(sim):
-    sim.set_faults(Faults(cut_tcp_after=20))
-    with connect(sim) as robot, pytest.raises(errors.NetworkException):
-        torque_motion(robot, 2000)
-    wait_for(lambda: not sim.statistics()["moving"])
-
-
 def test_states_of_the_wrong_size(sim):
     sim.set_faults(Faults(state_size=100))
     with pytest.raises(errors.ProtocolException, match="incorrect object size"):
