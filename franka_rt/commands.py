@@ -59,6 +59,8 @@ class Command:
 
     def _numbers(self, values: Any) -> np.ndarray:
         try:
+            if np.iscomplexobj(values):
+                raise TypeError("complex numbers")
             return np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
             raise InvalidArgumentException(f"franka_rt: {self.name} has to be {self.size} numbers.") from None

@@ -6,6 +6,7 @@ position or pose of a motion is its own reference: it is sent as it is, and its 
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from franka_rt import filters, limits
 from franka_rt.commands import CartesianPose, CartesianVelocities, JointPositions, JointVelocities, Torques
 from franka_rt.dialect import ArmDialect
+from franka_rt.errors import InvalidArgumentException
 from franka_rt.filters import MAX_CUTOFF_FREQUENCY, low_pass_gain
 from franka_rt.state import RobotState
 from franka_rt.velocity_envelope import VelocityEnvelope
@@ -33,7 +35,7 @@ class Conditioner:
         envelope: gives the joint velocity envelope of a version whose limits depend on the position; asked for only
             if it is needed.
 
-    InvalidArgumentException for a cutoff that is NaN or not positive.
+    InvalidArgumentException for a cutoff that is NaN or not positive, and for what is no number or truth value.
     """
 
     def __init__(
@@ -44,7 +46,13 @@ class Conditioner:
         envelope: Callable[[], VelocityEnvelope] | None = None,
     ) -> None:
         self._limiting = dialect.limit_rate if limit_rate is None else bool(limit_rate)
+        if not isinstance(limit_rate, bool | np.bool_ | None):
+            raise InvalidArgumentException(f"franka_rt: limit_rate is True, False or None, not {limit_rate!r}.")
         self._limits = dialect.limits
+        if not isinstance(cutoff_frequency, numbers.Real):
+            raise InvalidArgumentException(
+                f"franka_rt: cutoff_frequency has to be one number, got {cutoff_frequency!r}."
+            )
         self._gain = None if cutoff_frequency >= MAX_CUTOFF_FREQUENCY else low_pass_gain(cutoff_frequency)
         self._own_reference = dialect.first_command_is_reference
         self._envelope = envelope

@@ -39,19 +39,6 @@ _TWO_THREADS = "franka_rt: another thread is reading or commanding in this motio
 _STARTED_TWICE = "libfranka: Move received unexpected motion started message."
 
 
-class _Patience:
-    """How long the robot's state may take to change."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds, self._end = seconds, time.monotonic() + seconds
-
-    def check(self, phase: Phase) -> None:
-        """NetworkException when the time is over."""
-        if time.monotonic() > self._end:
-            text = f"franka_rt: the robot's state did not change within {self._seconds:g} s ({phase.value})."
-            raise NetworkException(text)
-
-
 class MotionControl:
     """Runs one motion after the other over a session. Not for several threads at a time.
 
@@ -111,10 +98,10 @@ class MotionControl:
         return self.session.state
 
     def _wait_until_shown(self) -> None:
-        patience = _Patience(ANSWER_TIMEOUT)
+        deadline = time.monotonic() + ANSWER_TIMEOUT
         while self.machine.phase is Phase.STARTING:
             self._check_second_answer()
-            self._receive(b"", patience)
+            self._receive(b"", deadline)
 
     def _abandon_start(self, error: BaseException) -> None:
         """A Move that was refused or ended needs no StopMove; one whose fate is unknown does."""
@@ -162,6 +149,8 @@ class MotionControl:
             self.channel.poll()
         if motion is None and torques is None:
             return b""
+        if not self.active:
+            self.channel.poll()  # the user may have closed the session meanwhile
         self.machine.check_command(motion is not None, torques is not None)
         return self._send(motion, torques, finished=False)
 
@@ -174,9 +163,9 @@ class MotionControl:
             raise ControlException(self.session.dialect.nothing_to_finish_text)
         self.machine.check_command(motion is not None, torques is not None)
         self.machine.feed(Signal.FINISH)
-        patience = _Patience(ANSWER_TIMEOUT)
+        deadline = time.monotonic() + ANSWER_TIMEOUT
         while self.machine.phase is Phase.FINISHING:
-            self._receive(self._send(motion, torques, finished=True), patience)
+            self._receive(self._send(motion, torques, finished=True), deadline)
         status = self._wait_for_move()
         self.machine.feed(Signal.TERMINAL)
         if status not in _NOT_FAILING:
@@ -200,9 +189,9 @@ class MotionControl:
         self.machine.feed(Signal.STOP)
         answer = self.channel.call(CommandName.STOP_MOVE, timeout)
         self.machine.feed(Signal.STOPPED)
-        patience = _Patience(timeout)
+        deadline = time.monotonic() + timeout
         while self.machine.phase is not Phase.IDLE:
-            self._receive(b"", patience)
+            self._receive(b"", deadline)
         check_answer(CommandName.STOP_MOVE, answer.status, self.session.state.robot_mode)
 
     @contextlib.contextmanager
@@ -233,13 +222,18 @@ class MotionControl:
             raise
         return datagram
 
-    def _receive(self, sent: bytes, patience: _Patience | None = None) -> RobotState:
+    def _receive(self, sent: bytes, deadline: float | None = None) -> RobotState:
         state = self.session.receive_state()
         self.log.append((state, sent))
         self.machine.observe(state.modes)
-        if patience is not None:
-            patience.check(self.machine.phase)
+        if deadline is not None and time.monotonic() > deadline:
+            raise self.not_changed()
         return state
+
+    def not_changed(self) -> NetworkException:
+        """The exception for a robot whose states do not show what they should by now."""
+        what = self.machine.phase.value
+        return NetworkException(f"franka_rt: the robot's state did not change within {ANSWER_TIMEOUT:g} s ({what}).")
 
     def _wait_for_move(self) -> Status:
         assert self._move_id is not None

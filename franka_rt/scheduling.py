@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from franka_rt import checks
 from franka_rt.errors import InvalidArgumentException, RealtimeException
 
-__all__ = ["LoopScheduling"]
+__all__ = ["LoopScheduling", "refusal"]
 
 _VARIABLE = "FRANKA_RT_PRIORITY"
 _MCL_CURRENT = 1
@@ -32,6 +33,11 @@ def _default_priority() -> int | None:
         return int(text)
     except ValueError:
         raise InvalidArgumentException(f"franka_rt: {_VARIABLE} is {text!r}, not a whole number.") from None
+
+
+def refusal(what: str, number: int) -> RealtimeException:
+    """The exception for a setting that the system refused with this errno."""
+    return RealtimeException(f"libfranka: unable to set realtime {what}: {os.strerror(number)}", _RECIPE)
 
 
 def _unless_ended(restore: Callable[..., None], *arguments: Any) -> None:
@@ -59,7 +65,8 @@ class LoopScheduling:
     def applied(self, enforce: bool) -> Iterator[None]:
         """For the thread that enters, until the end.
 
-        What the system refuses raises RealtimeException if enforced, else it is ignored.
+        What the system refuses raises RealtimeException if enforced, else it is ignored; InvalidArgumentException for
+        a priority or a core that no system has.
         """
         with contextlib.ExitStack() as stack:
             for what, change in (("memory locking", self._lock), ("affinity", self._bind), ("scheduling", self._raise)):
@@ -67,26 +74,31 @@ class LoopScheduling:
                     change(stack)
                 except OSError as error:
                     if enforce:
-                        text = f"libfranka: unable to set realtime {what}: {os.strerror(error.errno or 0)}"
-                        raise RealtimeException(text, _RECIPE) from None
+                        raise refusal(what, error.errno or 0) from None
             yield
 
-    def _raise(self, stack: contextlib.ExitStack) -> None:
+    def resolved_priority(self) -> int:
+        """The SCHED_FIFO priority that a loop gets now, 0 for none."""
         priority = _default_priority() if self.priority is None else self.priority
+        highest = os.sched_get_priority_max(os.SCHED_FIFO)
+        return highest if priority is None else checks.integer("the priority of a loop", priority, 0, highest)
+
+    def _raise(self, stack: contextlib.ExitStack) -> None:
+        priority = self.resolved_priority()
         if priority == 0:
             return
-        highest = os.sched_get_priority_max(os.SCHED_FIFO)
         thread = threading.get_native_id()
         before = os.sched_getscheduler(thread), os.sched_getparam(thread)
-        os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(highest if priority is None else priority))
+        os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(priority))
         stack.callback(_unless_ended, os.sched_setscheduler, thread, *before)
 
     def _bind(self, stack: contextlib.ExitStack) -> None:
         if self.cpu is None:
             return
+        cpu = checks.integer("the core of a loop", self.cpu, 0, (os.cpu_count() or 1) - 1)
         thread = threading.get_native_id()
         before = os.sched_getaffinity(thread)
-        os.sched_setaffinity(thread, {self.cpu})
+        os.sched_setaffinity(thread, {cpu})
         stack.callback(_unless_ended, os.sched_setaffinity, thread, before)
 
     def _lock(self, stack: contextlib.ExitStack) -> None:

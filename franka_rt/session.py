@@ -60,8 +60,8 @@ def open_channel(connection: ClientConnection, connector: Connector, timeout: fl
 
 def _shake_hands(channel: CommandChannel, dialect: Dialect, timeout: float) -> None:
     command_id, message = channel.connection.connect(channel.transport.udp_port)
-    channel.transport.send(message)
     try:
+        channel.transport.send(message)
         answer = channel.wait(command_id, timeout)
     except ProtocolException as error:
         raise ProtocolException("libfranka: Protocol error during connection attempt", str(error)) from None

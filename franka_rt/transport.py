@@ -135,7 +135,10 @@ def _connect_error(error: OSError, where: str, timeout: float) -> NetworkExcepti
     if error.errno in (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EACCES, errno.EADDRNOTAVAIL):
         hint = f"There is no way to {where} from this machine: check the address and this machine's network settings."
         return NetworkException(f"libfranka: Connection error: {_reason(error)}", hint)
-    return NetworkException(f"libfranka: Connection error: {_reason(error)}", f"While connecting to {where}.")
+    hint = f"While connecting to {where}."
+    if isinstance(error, ConnectionResetError):
+        hint = f"{where} hung up at once: another client may hold the session."
+    return NetworkException(f"libfranka: Connection error: {_reason(error)}", hint)
 
 
 class SocketTransport:

@@ -182,7 +182,7 @@ class Arm:
         command = motion.command(self.message_id)
         self.taken += command is not None
         self.lost += motion.lost_in_row > 0
-        if command is not None and not motion.is_finite(command):
+        if command is not None and not motion.is_sane(command):
             return self._end(Event.INPUT_ERROR)
         raised = motion.follow(command, self.checks)
         if motion.lost_in_row >= MAX_LOST:

@@ -18,6 +18,7 @@ MAX_LOST = 20
 """Commands that may be missing in a row (FCI protocol 6.2)."""
 
 _WINDOW = 100  # commands over which the success rate is taken
+_ABSURD = 1e9  # rad, m, Nm and their rates (own choice)
 _GRACE = 500  # states that a client may take before its first command (own choice)
 
 
@@ -96,15 +97,15 @@ class Motion:
             self._in_time.append(False)
         return None
 
-    def is_finite(self, command: CommandDatagram) -> bool:
-        """No number that matters in this motion is infinite or NaN."""
+    def is_sane(self, command: CommandDatagram) -> bool:
+        """No number that matters in this motion is infinite, NaN, or so large that its differences overflow."""
         motion = command.record["motion"]
         numbers = [motion[self.generator.part]] if self.generator.part else []
         if motion["valid_elbow"]:
             numbers.append(motion["elbow_c"])
         if self.external:
             numbers.append(command.record["control"]["tau_J_d"])
-        return all(np.isfinite(values).all() for values in numbers)
+        return all((np.abs(values) < _ABSURD).all() for values in numbers)  # false for NaN
 
     def follow(self, command: CommandDatagram | None, checks: Checks) -> list[str]:
         """Let the generator and the torque follow a command; the names of the flags it raises."""
