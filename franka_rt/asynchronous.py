@@ -6,6 +6,7 @@ and then, to learn what became of the motion.
 
 from __future__ import annotations
 
+import threading
 import time
 from enum import Enum
 from types import TracebackType
@@ -23,6 +24,7 @@ from franka_rt.state import RobotState
 
 __all__ = ["AsynchronousMotion", "TargetStatus"]
 
+_PAUSE = 1e-3  # s between two looks of wait(), in which other threads may set targets
 _SLOW = 0.01  # rad/s; norm of the desired velocity that counts as standing
 _RUNNING = (RobotMode.MOVE, RobotMode.IDLE)
 
@@ -37,7 +39,7 @@ class TargetStatus(Enum):
 
 
 class AsynchronousMotion:
-    """Made by ``robot.start_asynchronous_motion()``; the robot is busy with it until :meth:`stop`.
+    """Made by ``robot.start_asynchronous_motion()``; the robot is busy with it until :meth:`stop`. For any thread.
 
     An error of the motion is raised once, with its original data, by the next call that talks to the robot;
     :attr:`running` is False from then on.
@@ -48,6 +50,7 @@ class AsynchronousMotion:
         self.goal_tolerance = goal_tolerance
         self.target: np.ndarray | None = None
         self._failed = False
+        self._lock = threading.RLock()
 
     @property
     def running(self) -> bool:
@@ -57,16 +60,18 @@ class AsynchronousMotion:
     def set_target(self, q: ArrayLike) -> RobotState:
         """Send the robot to q (7,) rad, now; the newest state."""
         command = JointPositions(checks.vector("target", q, 7))
-        state = self._look()
-        self._guarded(self._control.write_once, command)
-        self.target = command.values.copy()
+        with self._lock:
+            state = self._look()
+            self._guarded(self._control.write_once, command)
+            self.target = command.values.copy()
         return state
 
     def status(self) -> TargetStatus:
         """Look at the newest state and say what became of the target."""
-        if self._failed:
-            return TargetStatus.ABORTED
-        return self._judge(self._look()) if self.running else TargetStatus.IDLE
+        with self._lock:
+            if self._failed:
+                return TargetStatus.ABORTED
+            return self._judge(self._look()) if self.running else TargetStatus.IDLE
 
     def remaining(self, state: RobotState) -> np.ndarray:
         """(7,) rad from q_d to the target; zero without one."""
@@ -85,15 +90,17 @@ class AsynchronousMotion:
         """Whether the target was reached within so many seconds; :meth:`remaining` tells what is left."""
         deadline = time.monotonic() + timeout
         while self.status() is not TargetStatus.REACHED:
-            if time.monotonic() > deadline:
+            if not self.running or time.monotonic() > deadline:
                 return False
+            time.sleep(_PAUSE)
         return True
 
     def stop(self) -> None:
         """End the motion regularly where the robot's interpolation stands (libfranka would send it to zero)."""
-        if self.running:
-            state = self._look()
-            self._guarded(self._control.write_once, JointPositions(state.q_d).finished())
+        with self._lock:
+            if self.running:
+                state = self._look()
+                self._guarded(self._control.write_once, JointPositions(state.q_d).finished())
 
     def _look(self) -> RobotState:
         if not self.running:

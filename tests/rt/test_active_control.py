@@ -300,6 +300,20 @@ def test_asynchronous_targets(fr3_server, fr3):
         motion.set_target(Q)
 
 
+def test_one_thread_sets_targets_while_another_waits(fr3_server, fr3):
+    reached = []
+    with fr3.start_asynchronous_motion([1.0] * 7) as motion:
+        motion.set_target(Q + 0.1)
+        waiting = threading.Thread(target=lambda: reached.append(motion.wait(10.0)))
+        waiting.start()
+        for k in range(20):
+            motion.set_target(Q + 0.01 * k)
+        fr3_server.state.update(q_d=Q + 0.19)
+        waiting.join(10.0)
+        assert motion.running
+    assert reached == [True]
+
+
 def test_a_stalled_arm_is_not_reported_as_arrived(fr3_server, fr3):
     with fr3.start_asynchronous_motion([1.0] * 7) as motion:
         motion.set_target(Q + 0.1)

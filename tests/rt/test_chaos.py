@@ -87,25 +87,55 @@ class ChaosTransport:
     close = shutdown
 
 
-def session(transport, dialect):
+Q = JointPositions(np.zeros(7))
+
+
+def by_hand(robot):
+    robot.start_motion(GeneratorMode.JOINT_POSITION)
+    for _ in range(10):
+        robot.update_motion(Q)
+    robot.finish_motion(Q)
+
+
+def in_a_loop(robot):
+    count = iter(range(100))
+
+    def callback(state, dt):
+        command = JointPositions(np.zeros(7))
+        return command.finished() if next(count) == 10 else command
+
+    robot.control_joint_positions(callback, limit_rate=False)
+
+
+def in_active_control(robot):
+    with robot.start_joint_position_control() as control:
+        for _ in range(10):
+            control.read_once()
+            control.write_once(Q)
+        control.write_once(JointPositions(np.zeros(7)).finished())
+
+
+def session(transport, dialect, move):
     """Everything a program does, in short; True if it went well."""
     version = VersionPolicy.exact(dialect.fci_version)
     with Robot("chaos", RealtimeConfig.IGNORE, version, connector=lambda _: transport) as robot:
         robot.set_load(0.1, [0, 0, 0], np.eye(3) * 1e-3)
-        robot.start_motion(GeneratorMode.JOINT_POSITION)
-        for _ in range(10):
-            robot.update_motion(JointPositions(np.zeros(7)))
-        robot.finish_motion(JointPositions(np.zeros(7)))
+        move(robot)
         robot.automatic_error_recovery()
     return True
 
 
-def test_an_honest_server_is_understood(arm):
-    assert session(ChaosTransport(arm, 0, honesty=1.0), arm)
+MOVES = (by_hand, in_a_loop, in_active_control)
+
+
+@pytest.mark.parametrize("move", MOVES)
+def test_an_honest_server_is_understood(arm, move):
+    assert session(ChaosTransport(arm, 0, honesty=1.0), arm, move)
 
 
 @pytest.mark.parametrize("honesty", [0.5, 0.9, 0.97])
-def test_any_server_gives_success_or_one_of_our_exceptions(arm, honesty):
+@pytest.mark.parametrize("move", MOVES)
+def test_any_server_gives_success_or_one_of_our_exceptions(arm, move, honesty):
     @settings(max_examples=100, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
     @given(st.integers(0, 2**32))
     def run(seed):
@@ -113,7 +143,7 @@ def test_any_server_gives_success_or_one_of_our_exceptions(arm, honesty):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             with contextlib.suppress(FrankaException):
-                session(transport, arm)
+                session(transport, arm, move)
         assert transport.closed
 
     run()
