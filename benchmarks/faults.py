@@ -31,7 +31,7 @@ class UserError(Exception):
 ARRIVES = Expected()
 REFLEX = Expected(ControlException, "libfranka: Move command aborted: motion aborted by reflex!")
 LOST = Expected(ControlException, '["communication_constraints_violation"]')
-SILENT = Expected(NetworkException, "libfranka: UDP receive: Timeout")
+SILENT = Expected(NetworkException, "libfranka: UDP receive: Timeout\nThe robot's states had arrived and then stopped")
 CLOSED = Expected((ControlException, NetworkException), "libfranka: ")
 PREEMPTED = Expected(ControlException, "libfranka: Move command preempted!")
 

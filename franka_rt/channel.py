@@ -6,6 +6,7 @@ to others. The control loop only looks for the end of the stream now and then, w
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import defaultdict, deque
@@ -13,7 +14,7 @@ from typing import Any
 
 from franka_rt.connection import ClientConnection
 from franka_rt.dialect import CommandName
-from franka_rt.errors import FrankaException, NetworkException
+from franka_rt.errors import FrankaException, InvalidOperationException, NetworkException
 from franka_rt.events import Answer, Closed, Event, InvalidAnswer
 from franka_rt.transport import Transport
 
@@ -34,6 +35,7 @@ class CommandChannel:
         self._sending = threading.Lock()
         self._receiving = threading.Lock()
         self._error: FrankaException | None = None
+        self._process = os.getpid()
 
     @property
     def broken(self) -> bool:
@@ -90,6 +92,7 @@ class CommandChannel:
 
     def poll(self) -> None:
         """Read what has arrived, without waiting; NetworkException if the server closed the connection."""
+        self._raise_error()
         if self._receiving.acquire(blocking=False):
             try:
                 self._receive(0.0)
@@ -131,6 +134,9 @@ class CommandChannel:
             self._error = NetworkException("libfranka: server closed connection")
 
     def _raise_error(self) -> None:
+        if os.getpid() != self._process:
+            text = "franka_rt: this session belongs to the process that was forked."
+            raise InvalidOperationException(text, "Open a session of its own in each process.")
         if self._error is not None:
             raise type(self._error)(self._error.text, self._error.hint)
 

@@ -79,6 +79,13 @@ def _no_states_hint(port: int, seconds: float) -> str:
     )
 
 
+def _stopped_hint(seconds: float) -> str:
+    return (
+        f"The robot's states had arrived and then stopped for {seconds:g} s: it was switched off or hangs, or the "
+        "network in between failed."
+    )
+
+
 def connect(host: str, port: int, timeout: float, udp_timeout: float, size: int) -> SocketTransport:
     """Open the sockets of a session: TCP connected within ``timeout`` seconds, UDP bound to a free port.
 
@@ -145,7 +152,7 @@ class SocketTransport:
     """The sockets of one session."""
 
     def __init__(self, tcp: socket.socket, udp_timeout: float, size: int) -> None:
-        self._tcp = tcp
+        self._tcp, self._process = tcp, os.getpid()
         self._peer = tcp.getpeername()[0]
         self._size = size + 1  # one more, so that a longer datagram is noticed instead of cut
         self._udp_timeout = udp_timeout
@@ -184,8 +191,12 @@ class SocketTransport:
         try:
             return self._udp.recv(self._size) if self._sender_known else self._first_datagram()
         except OSError as error:
-            hint = _no_states_hint(self.udp_port, self._udp_timeout) if isinstance(error, BlockingIOError) else ""
+            hint = self._silence_hint() if isinstance(error, BlockingIOError) else ""
             raise NetworkException(f"libfranka: UDP receive: {_reason(error)}", hint) from None
+
+    def _silence_hint(self) -> str:
+        seconds = self._udp_timeout
+        return _stopped_hint(seconds) if self._sender_known else _no_states_hint(self.udp_port, seconds)
 
     def _first_datagram(self) -> bytes:
         """The first datagram of the robot itself; later ones can come from nobody else."""
@@ -223,9 +234,10 @@ class SocketTransport:
             raise NetworkException("libfranka: could not send UDP data")
 
     def shutdown(self) -> None:
-        """See :class:`Transport`."""
-        with contextlib.suppress(OSError):  # already down
-            self._tcp.shutdown(socket.SHUT_RDWR)
+        """See :class:`Transport`. In a forked process nothing happens: the connection is the parent's too."""
+        if os.getpid() == self._process:
+            with contextlib.suppress(OSError):  # already down
+                self._tcp.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """See :class:`Transport`."""

@@ -4,6 +4,9 @@ The simulated robots judge commands as the vendor documents it, so a command str
 arm accepts, as far as that is known.
 """
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +32,7 @@ from tests.rt.motions import MARKS
 
 pytestmark = MARKS
 
+ROOT = Path(__file__).parents[2]
 SECONDS = 0.3
 ENDS = {
     "joint_positions": JointPositions,
@@ -200,6 +204,39 @@ def test_active_control_and_asynchronous_motion(sim, robot):
         assert motion.status() is TargetStatus.EXECUTING
         assert motion.wait(20.0)
     np.testing.assert_allclose(robot.read_once().q_d, target, atol=1e-3)
+
+
+FORK = """
+import os, sys, warnings, numpy
+from franka_rt import RealtimeConfig, Robot, Torques
+warnings.simplefilter("ignore")
+robot = Robot("127.0.0.1", RealtimeConfig.IGNORE, port=int(sys.argv[1]))
+control = robot.start_torque_control()
+child = os.fork()
+if not child:
+    try:
+        robot.stop()
+    except Exception as error:
+        print(error, flush=True)
+    del control
+    robot.close()
+    sys.exit()
+os.waitpid(child, 0)
+for _ in range(40):
+    control.read_once()
+    control.write_once(numpy.zeros(7))
+control.write_once(Torques(numpy.zeros(7)).finished())
+robot.close()
+"""
+
+
+def test_a_forked_process_neither_uses_nor_ends_its_parents_motion(sim):
+    """As multiprocessing does it; the child's end, where its objects are dropped, stops nothing."""
+    command = [sys.executable, "-c", FORK, str(sim.port)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60.0, cwd=ROOT)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "belongs to the process that was forked" in done.stdout
+    assert not sim.state().last_motion_errors
 
 
 @pytest.fixture

@@ -1,5 +1,12 @@
 """Arguments and calls that make no sense: one FrankaException, nothing sent, the session as good as before."""
 
+import contextlib
+import copy
+import gc
+import os
+import pickle
+import threading
+
 import numpy as np
 import pytest
 
@@ -9,16 +16,19 @@ from franka_rt import (
     FciVersion,
     GeneratorMode,
     JointPositions,
+    LoopScheduling,
     RealtimeConfig,
     Robot,
+    Status,
     Torques,
 )
-from franka_rt.errors import InvalidArgumentException, InvalidOperationException, NetworkException
+from franka_rt.dialect import CommandName
+from franka_rt.errors import ControlException, InvalidArgumentException, InvalidOperationException, NetworkException
 from franka_rt.recorder import Kind, Recorder, Recording
 from franka_rt.replay import ReplayTransport
 from franka_rt.v5 import V5
 from tests.rt.expect import raises
-from tests.rt.motions import IGNORE_WARNING
+from tests.rt.motions import HALF, IGNORE_WARNING, REFLEX, forever
 
 pytestmark = IGNORE_WARNING
 HUGE = 10**400
@@ -102,6 +112,104 @@ def test_the_motion_of_a_loop_is_not_a_motion_by_hand(robot, meddle):
     robot.control_torques(callback)
     assert len(refused) == 3
     robot.read_once()  # nobody holds the session any more
+
+
+OPTIONS = [
+    ({"cutoff_frequency": "100"}, "cutoff_frequency has to be one number"),
+    ({"cutoff_frequency": None}, "cutoff_frequency has to be one number"),
+    ({"limit_rate": "yes"}, "limit_rate is True, False or None"),
+    ({"limit_rate": 2}, "limit_rate is True, False or None"),
+]
+SCHEDULING = [
+    ({"priority": 1000}, "priority of a loop has to be 0 to 99"),
+    ({"priority": 5.5}, "priority of a loop has to be a whole number"),
+    ({"cpu": 9999}, "core of a loop has to be 0 to"),
+    ({"cpu": "first"}, "core of a loop has to be a whole number"),
+]
+
+
+@pytest.mark.parametrize(("options", "complaint"), OPTIONS, ids=str)
+def test_nonsense_options_of_a_loop_are_refused_before_the_motion(server, robot, options, complaint):
+    with raises(InvalidArgumentException, complaint):
+        robot.control_torques(forever(HALF), **options)
+    assert CommandName.MOVE not in server.asked()
+
+
+@pytest.mark.parametrize(("settings", "complaint"), SCHEDULING, ids=str)
+def test_nonsense_scheduling_is_refused_before_the_motion(server, robot, settings, complaint):
+    robot.scheduling = LoopScheduling(**settings)
+    for start in (lambda: robot.control_torques(forever(HALF)), robot.start_torque_control):
+        with raises(InvalidArgumentException, complaint):
+            start()
+    assert CommandName.MOVE not in server.asked()
+    robot.read_once()
+
+
+@pytest.mark.parametrize("wrong", [np.zeros(7, complex), np.array([None] * 7), [["a"] * 7], True, Torques])
+def test_what_are_no_torques_ends_the_motion_with_one_error(server, robot, wrong):
+    with pytest.raises(InvalidArgumentException):
+        robot.control_torques(forever(wrong))
+    assert server.commands == []
+
+
+def test_a_session_closed_by_its_own_callback_says_so(server, robot):
+    def callback(state, dt):
+        robot.close()
+        return HALF
+
+    with raises(NetworkException, "This session was closed"):
+        robot.control_torques(callback)
+    assert server.asked()[-1] is CommandName.STOP_MOVE
+
+
+def test_a_session_closed_inside_active_control_says_so(server, robot):
+    with robot.start_torque_control() as control:
+        control.read_once()
+        robot.close()
+        with raises(NetworkException, "This session was closed"):
+            control.write_once(HALF)
+    assert control.finished
+    assert server.asked()[-1] is CommandName.STOP_MOVE
+
+
+@pytest.mark.parametrize("duplicate", [lambda e: pickle.loads(pickle.dumps(e)), copy.copy, copy.deepcopy])
+def test_exceptions_of_a_motion_can_be_sent_elsewhere(server, robot, duplicate):
+    server.on_command = lambda s, c: s.end_motion(Status.REFLEX_ABORTED, **REFLEX)
+    with pytest.raises(ControlException) as info:
+        robot.control_torques(forever(HALF))
+    error, same = info.value, duplicate(info.value)
+    assert (str(same), same.reasons, same.status) == (str(error), ("joint_reflex",), Status.REFLEX_ABORTED)
+    assert same.statistics.to_dict() == error.statistics.to_dict()
+    np.testing.assert_array_equal(same.log.state_array("q"), error.log.state_array("q"))
+    np.testing.assert_array_equal(same.log.command_array("tau_J_d"), error.log.command_array("tau_J_d"))
+
+
+def test_two_hundred_motions_leave_nothing_behind(server, robot):
+    """Half of them end in an exception."""
+
+    def failing(state, dt):
+        raise ZeroDivisionError
+
+    def grown():
+        gc.collect()
+        return threading.active_count(), len(os.listdir("/proc/self/fd")), len(gc.get_objects())
+
+    def motions(count):
+        for number in range(count):
+            with contextlib.suppress(ZeroDivisionError):
+                robot.control_torques(failing if number % 2 else lambda state, dt: Torques(HALF).finished())
+        server.requests.clear()
+        server.commands.clear()
+        server.messages.clear()
+
+    motions(20)
+    threads, descriptors, objects = grown()
+    motions(200)
+    after = grown()
+    assert after[:2] == (threads, descriptors)
+    assert after[2] < objects + 100
+    assert robot._session.connection.open_requests == {}
+    assert not robot._session.channel._answers
 
 
 def test_a_session_that_was_closed_in_a_motion_says_so(robot):

@@ -152,12 +152,14 @@ def test_unreachable(monkeypatch):
 
 
 def test_no_udp_names_the_port_and_suggests_a_firewall(arm):
+    before = len(os.listdir("/proc/self/fd"))
     with ScriptedServer(arm, states=False) as server:
         with raises(NetworkException, "libfranka: UDP receive: Timeout") as error:
             open_robot(server)
         port = int(server.requests[-1].arguments["udp_port"])
     assert str(port) in error.value.hint
     assert "firewall" in error.value.hint
+    assert len(os.listdir("/proc/self/fd")) == before, "sockets are left open"
 
 
 def test_silent_server(arm):
