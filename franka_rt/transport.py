@@ -104,13 +104,17 @@ def connect(host: str, port: int, timeout: float, udp_timeout: float, size: int)
             f"The name {host!r} does not resolve to an IPv4 address ({error}); check its spelling or use the address."
         )
         raise NetworkException("libfranka: Connection error: Host not found", hint) from None
+    try:
+        return _open(addresses[0][4], timeout, udp_timeout, size)
+    except OSError as error:
+        raise _connect_error(error, f"{host}:{port}", timeout) from None
+
+
+def _open(address: tuple, timeout: float, udp_timeout: float, size: int) -> SocketTransport:
     tcp = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
-        _connect_tcp(tcp, addresses[0][4], timeout)
+        _connect_tcp(tcp, address, timeout)
         return SocketTransport(tcp, udp_timeout, size)
-    except OSError as error:
-        tcp.close()
-        raise _connect_error(error, f"{host}:{port}", timeout) from None
     except BaseException:
         tcp.close()
         raise
@@ -143,6 +147,8 @@ def _connect_error(error: OSError, where: str, timeout: float) -> NetworkExcepti
         hint = f"There is no way to {where} from this machine: check the address and this machine's network settings."
         return NetworkException(f"libfranka: Connection error: {_reason(error)}", hint)
     hint = f"While connecting to {where}."
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        hint = "This process or this machine may open no more files (ulimit -n)."
     if isinstance(error, ConnectionResetError):
         hint = f"{where} hung up at once: another client may hold the session."
     return NetworkException(f"libfranka: Connection error: {_reason(error)}", hint)

@@ -70,6 +70,7 @@ class Endpoint:
         self._peer: tuple[str, int] | None = None
         self._connection = ServerConnection(device.dialect)
         self.sessions = self._states = 0
+        self._host = ""  # of the client
         self._since = 0.0  # when the client was accepted, s
         self.set_faults(faults)
 
@@ -140,7 +141,7 @@ class Endpoint:
 
     def _accept(self) -> None:
         try:
-            client, _ = self._listener.accept()
+            client, (host, _) = self._listener.accept()
         except OSError:
             return
         if self._tcp is not None and not self.connected and time.monotonic() - self._since > _HANDSHAKE:
@@ -151,7 +152,7 @@ class Endpoint:
             return
         client.settimeout(1.0)
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._tcp, self._since = client, time.monotonic()
+        self._tcp, self._host, self._since = client, host, time.monotonic()
         self._connection = ServerConnection(self.device.dialect)
 
     def _read_requests(self) -> None:
@@ -187,10 +188,13 @@ class Endpoint:
         self._answer([Reply(request, status, b"", {"version": version})])
         if not right or self._tcp is None:
             return self.close_session()
-        self._udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._udp.bind((self._tcp.getsockname()[0], 0))
+        try:
+            self._udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            self._udp.bind((self._tcp.getsockname()[0], 0))
+        except OSError:  # for example too many open files
+            return self.close_session(reset=True)
         self._udp.setblocking(False)
-        self._peer = self._tcp.getpeername()[0], int(request.arguments["udp_port"])
+        self._peer = self._host, int(request.arguments["udp_port"])
         self.sessions, self._states = self.sessions + 1, 0
 
     def _answer(self, replies: list[Reply]) -> None:

@@ -1,7 +1,10 @@
 """Nonsense for the simulated robot and for the command lines: one clear sentence, nothing left behind."""
 
 import contextlib
+import os
+import resource
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -9,6 +12,7 @@ import time
 import pytest
 
 from franka_rt import RealtimeConfig, Robot
+from franka_rt.connection import ClientConnection
 from franka_rt.errors import InvalidArgumentException, NetworkException
 from franka_rt.sim import Faults, SimulatedRobot
 from tests.rt.expect import raises
@@ -78,6 +82,59 @@ def test_a_client_that_says_nothing_does_not_hold_the_port(monkeypatch):
                 Robot(sim.host, RealtimeConfig.IGNORE, port=sim.port).close()
         with contextlib.suppress(ConnectionResetError):
             assert silent.recv(1) == b""
+
+
+@pytest.mark.parametrize("goodbye", [socket.SHUT_RDWR, None], ids=["end", "reset"])
+def test_clients_that_are_gone_before_they_are_served(sim, goodbye):
+    """Their Connect is read when nobody is there any more."""
+    message = ClientConnection(sim.dialect).connect(9)[1]
+    for _ in range(6):
+        client = socket.create_connection((sim.host, sim.port), timeout=10.0)
+        with contextlib.suppress(OSError):  # the one before still holds the port
+            client.sendall(message)
+            if goodbye is not None:
+                client.shutdown(goodbye)
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", goodbye is None, 0))
+        client.close()
+    end = time.monotonic() + 20.0
+    while True:  # nothing holds the port any more
+        with contextlib.suppress(NetworkException), Robot(sim.host, RealtimeConfig.IGNORE, port=sim.port) as robot:
+            robot.read_once()
+            return
+        assert time.monotonic() < end
+
+
+@contextlib.contextmanager
+def spare_descriptors(count):
+    """This process may open so many more files."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    holes = [os.open(os.devnull, os.O_RDONLY)]
+    while holes[-1] < max(map(int, os.listdir("/proc/self/fd"))) - 1:
+        holes.append(os.dup(holes[0]))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (holes[-1] + 1 + count, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        for descriptor in holes:
+            os.close(descriptor)
+
+
+def test_wherever_descriptors_run_out_there_is_one_error_and_both_ends_go_on(sim):
+    """The session takes four, two at each end."""
+    outcomes = []
+    before = len(os.listdir("/proc/self/fd"))
+    for count in range(7):
+        with spare_descriptors(count), contextlib.suppress(NetworkException):
+            Robot(sim.host, RealtimeConfig.IGNORE, port=sim.port, timeout=0.2).close()
+            outcomes.append(count)
+    assert outcomes[-1] == 6
+    assert 0 not in outcomes
+    end = time.monotonic() + 20.0
+    while len(os.listdir("/proc/self/fd")) > before:
+        assert time.monotonic() < end
+    with Robot(sim.host, RealtimeConfig.IGNORE, port=sim.port) as robot:
+        assert robot.read_once()
 
 
 # -- command lines ---------------------------------------------------------------------------------------------------
