@@ -44,7 +44,7 @@ ENDS = {
 
 @pytest.fixture(scope="module", params=["fer", "fr3"])
 def standing(request):
-    with SimulatedRobot(request.param, port=0, gripper_port=None, realtime=False, patience=0.02) as sim:
+    with SimulatedRobot(request.param, port=0, gripper_port=None, realtime=False, patience=0.05) as sim:
         yield sim
 
 

@@ -52,7 +52,7 @@ def driver(request):
 def lock_step(request):
     """A lock-step robot with both hands on free ports."""
     ports = {"port": 0, "gripper_port": 0, "vacuum_gripper_port": 0}
-    with SimulatedRobot(request.param, **ports, realtime=False, patience=0.02) as sim:
+    with SimulatedRobot(request.param, **ports, realtime=False) as sim:
         yield sim
 
 

@@ -197,10 +197,10 @@ def test_push_shows_up(sim):
 def test_lossy_states_and_commands_are_survived(sim):
     sim.set_faults(Faults(drop_states=0.1, drop_commands=0.1, duplicate_states=0.1, reorder_states=0.1))
     with connect(sim) as robot:
-        states = torque_motion(robot, 60)
+        states = torque_motion(robot, 30)
     ids = [state.message_id for state in states]
     assert all(b > a for a, b in itertools.pairwise(ids))
-    assert ids[-1] - ids[0] > 60
+    assert ids[-1] - ids[0] > 30
     assert 0.5 < states[-1].control_command_success_rate < 1.0
 
 
