@@ -257,11 +257,22 @@ def realtime():
         yield sim
 
 
+def undisturbed(robot, motion, attempts=10):
+    """What a motion returns that this program was not kept from for 20 ms; others may use the machine too."""
+    for _ in range(attempts - 1):
+        try:
+            return motion()
+        except errors.ControlException as error:
+            assert error.reasons == ("communication_constraints_violation",)
+            robot.automatic_error_recovery()
+    return motion()
+
+
 def test_real_time_process(realtime):
     """In a process of its own; the clock may be late on a busy machine, ids never jump because of it."""
     with connect(realtime) as robot:
         before = realtime.statistics()["ticks"]
-        states = torque_motion(robot, 200)
+        states = undisturbed(robot, lambda: torque_motion(robot, 200))
         assert realtime.statistics()["ticks"] - before >= 200
     assert all(b.message_id > a.message_id for a, b in itertools.pairwise(states))
     np.testing.assert_allclose(realtime.state().q, READY, atol=1e-6)
