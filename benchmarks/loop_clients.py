@@ -3,7 +3,7 @@
     tau = c(q, dq) + K (q_goal - q) - D dq
 
 c are the Coriolis torques of the client's own model; filters and rate limiters are off. franka-rs has its loop in Rust
-and a law of its own with the same K and D. Each client prints one line of JSON at the end.
+and that law built in. Each client prints one line of JSON at the end.
 
     python -m benchmarks.loop_clients kernel 127.0.0.5 --version 10 --seconds 10
 """
@@ -169,7 +169,7 @@ def franka_rs(run: Run) -> dict[str, Any]:
 
     robot = franka.Robot(run.host, realtime="ignore")
     before = set(os.listdir("/proc/self/task"))
-    gains = {"joint_stiffness": STIFFNESS.tolist(), "joint_damping": DAMPING.tolist()}
+    gains = {"joint_stiffness": STIFFNESS.tolist(), "joint_damping": DAMPING.tolist(), "torque_cutoff": 1000.0}
     with robot.joint_targets(**gains) as targets:
         for thread in map(int, set(os.listdir("/proc/self/task")) - before):
             run.schedule.apply(thread)

@@ -3,7 +3,8 @@
    The Python half (loop_server.py) speaks TCP and calls `stream`, which returns when TCP has something to read, a motion
    was ended by its last command, or the cycles are used up. Turnaround is measured at the server's socket: from the
    clock's reading before sendto() to the time at which the kernel put the command into the socket's queue
-   (SO_TIMESTAMPNS), so that the server's own waking up is not counted. */
+   (SO_TIMESTAMPNS). The server is awake when a state is due and while it waits for the command, so that neither its own
+   waking up nor the client's waking it counts; in the rest of the millisecond it sleeps. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -13,6 +14,8 @@
 #include <time.h>
 
 #define PERIOD 1000000L     /* ns */
+#define AWAKE 60000L        /* ns before a state is due from which the server no longer sleeps */
+#define PATIENT 250000L     /* ns after a state during which it does not sleep until the command is there */
 #define LATE 500000L        /* ns; a server that woke up later than this starts counting anew, without a burst */
 
 enum { TCP = 1, FINISHED = 2, FULL = 3 };
@@ -53,6 +56,7 @@ __attribute__((visibility("default"))) int stream(int udp, int tcp, uint8_t *sta
            int64_t bytes, int64_t flag, int64_t first, int64_t *count, int64_t capacity, int64_t *sent,
            int64_t *turnaround, int64_t *tick, int64_t *deadline) {
     struct pollfd both[2] = {{udp, POLLIN, 0}, {tcp, POLLIN, 0}};
+    int64_t answered = 1;
     while (1) {
         int64_t left = *deadline - now(CLOCK_MONOTONIC);
         if (left <= 0) {
@@ -65,22 +69,24 @@ __attribute__((visibility("default"))) int stream(int udp, int tcp, uint8_t *sta
             *count += 1;
             sendto(udp, state, size, MSG_DONTWAIT, client, length);
             *deadline = -left > LATE ? now(CLOCK_MONOTONIC) + PERIOD : *deadline + PERIOD;
+            answered = 0;
             continue;
         }
-        struct timespec wait = {0, left};
-        if (ppoll(both, 2, &wait, 0) <= 0) continue;
-        if (both[0].revents) {
-            int64_t arrived, id;
-            ssize_t got;
-            while ((got = take(udp, command, bytes, &arrived)) >= 0) {
-                if (got != bytes) continue;
-                memcpy(&id, command, 8);
-                int64_t cycle = id - first;
-                if (cycle < 0 || cycle >= *count || turnaround[cycle] >= 0) continue;
-                turnaround[cycle] = arrived - sent[cycle];
-                if (command[flag]) return FINISHED;
-            }
+        if (left > AWAKE && (answered || left < PERIOD - PATIENT)) {
+            struct timespec wait = {0, left - AWAKE};
+            ppoll(both, 2, &wait, 0);
+            if (both[1].revents) return TCP;
         }
-        if (both[1].revents) return TCP;
+        int64_t arrived, id;
+        ssize_t got;
+        while ((got = take(udp, command, bytes, &arrived)) >= 0) {
+            if (got != bytes) continue;
+            memcpy(&id, command, 8);
+            int64_t cycle = id - first;
+            if (cycle < 0 || cycle >= *count || turnaround[cycle] >= 0) continue;
+            turnaround[cycle] = arrived - sent[cycle];
+            answered |= cycle == *count - 1;
+            if (command[flag]) return FINISHED;
+        }
     }
 }
