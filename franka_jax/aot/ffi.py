@@ -14,10 +14,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from franka_jax.aot.cache import cache_key, lookup, store
-from franka_jax.aot.toolchain import find_compiler
 from franka_rt.artefact import INTERFACE_VERSION, Artefact, KernelException, open_library
 from franka_rt.buffers import Leaf
+from franka_rt.cache import cache_key, lookup, store
+from franka_rt.toolchain import find_compiler
 
 if TYPE_CHECKING:
     from franka_jax.aot.kernel import CompiledKernel
