@@ -28,10 +28,15 @@ def cache_key(content: bytes, toolchain: Toolchain, optimize: str) -> str:
     """Key of a kernel: what it computes, who compiles it, for which processor."""
     cpu = processor() if toolchain.cpu == "native" else toolchain.cpu
     parts = [content, toolchain.identity.encode(), cpu.encode(), optimize.encode(), " ".join(FLAGS).encode()]
-    digest = hashlib.sha256()
+    return digest(*parts)
+
+
+def digest(*parts: bytes) -> str:
+    """One key from several parts, whose borders count."""
+    joint = hashlib.sha256()
     for part in parts:
-        digest.update(hashlib.sha256(part).digest())
-    return digest.hexdigest()
+        joint.update(hashlib.sha256(part).digest())
+    return joint.hexdigest()
 
 
 def lookup(key: str) -> Artefact | None:
