@@ -19,8 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections import deque
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -32,15 +31,29 @@ from franka_rt.structure import flatten
 
 __all__ = ["KernelLaw", "urdf_hash"]
 
-Changes = list[tuple[int, np.ndarray]]
-"""Input leaves of the kernel and their new values."""
+Leaves = dict[int, np.ndarray]
+"""Input leaves of a kernel and their values."""
+
+
+class Values(NamedTuple):
+    """All that was set; never changed, so that who takes it takes a whole."""
+
+    parameters: Leaves
+    memory: Leaves
+    """As it was last set; the law goes on from there."""
+    memory_set: int
+    """How often memory was set."""
+
+    def changed(self, parameters: Leaves, memory: Leaves) -> Values:
+        """The same with these new ones, and with other memory unless that is empty."""
+        return Values(self.parameters | parameters, memory or self.memory, self.memory_set + bool(memory))
 
 
 class Listener(Protocol):
     """A loop outside this interpreter, which has to be told what is set and that the law shall end."""
 
-    def change(self, changes: Changes, memory: bool) -> None:
-        """Take all of these new values in one cycle; ``memory`` says whether they include the law's memory."""
+    def change(self, values: Values) -> None:
+        """Take all of these values in one cycle, memory only if it was set anew."""
         ...
 
     def finish(self) -> None:
@@ -78,7 +91,7 @@ class KernelLaw:
         self._command.values = outputs[slots.tau]
         self._stop = False
         self._changing = threading.Lock()  # among those who set; no loop ever takes it
-        self._pending: deque[Changes] = deque()
+        self._wanted = self._taken = Values({}, {}, 0)
         self._listener: Listener | None = None
         self.set(**parameters)
         self._check_complete(parameters)
@@ -98,13 +111,16 @@ class KernelLaw:
 
         InvalidArgumentException for unknown names, other shapes or numbers that are not finite; nothing changes then.
         """
-        changes = [change for name, value in parameters.items() for change in self._changes(name, value)]
+        changes = {name: self._check(name, value) for name, value in parameters.items()}
+        memory = changes.pop(MEMORY, {})
         with self._changing:
-            self._pending.append(changes)
+            self._wanted = self._wanted.changed(
+                {i: x for leaves in changes.values() for i, x in leaves.items()}, memory
+            )
             if self._listener is not None:
-                self._listener.change(changes, MEMORY in parameters)
+                self._listener.change(self._wanted)
 
-    def _changes(self, name: str, value: Any) -> Changes:
+    def _check(self, name: str, value: Any) -> Leaves:
         if name not in self.parameters:
             raise InvalidArgumentException(
                 f"franka_rt: {name} is none of {', '.join(self.parameters) or 'no parameter'}."
@@ -117,12 +133,16 @@ class KernelLaw:
             raise InvalidArgumentException(f"franka_rt: {error}") from None
         if not all(np.isfinite(array).all() for array in arrays):
             raise InvalidArgumentException(f"franka_rt: {name} has a number that is infinite or NaN.")
-        return [(i, array.copy()) for i, array in zip(leaves, arrays, strict=True)]
+        return {i: array.copy() for i, array in zip(leaves, arrays, strict=True)}
 
-    def _apply(self) -> None:
-        """Take what was set since the last cycle; a set is one entry, so it is never seen in part."""
-        while self._pending:
-            for leaf, value in self._pending.popleft():
+    def _take(self) -> None:
+        """Take what was set last, as a whole."""
+        wanted, taken = self._wanted, self._taken
+        self._taken = wanted
+        for leaf, value in wanted.parameters.items():
+            self._bound.inputs[leaf][...] = value
+        if wanted.memory_set != taken.memory_set:
+            for leaf, value in wanted.memory.items():
                 self._bound.inputs[leaf][...] = value
 
     def finish(self) -> None:
@@ -134,23 +154,23 @@ class KernelLaw:
 
     # -- what a loop outside this interpreter needs ------------------------------------------------------------------
 
-    def lend(self, listener: Listener) -> tuple[list[np.ndarray], bool]:
-        """Hand the law to a loop elsewhere: (values of all inputs, whether it shall end at once).
+    def lend(self, listener: Listener) -> tuple[list[np.ndarray], int, bool]:
+        """Hand the law to a loop elsewhere: (values of all inputs, how often memory was set, whether to end at once).
 
         InvalidOperationException if it is lent already.
         """
         with self._changing:
             if self._listener is not None:
                 raise InvalidOperationException("franka_rt: this law already runs in another loop.")
-            self._apply()
+            self._take()
             self._listener = listener
-            return [array.copy() for array in self._bound.inputs], self._stop
+            return [array.copy() for array in self._bound.inputs], self._taken.memory_set, self._stop
 
     def give_back(self, memory: list[np.ndarray] | None, stop: bool) -> None:
         """The end of :meth:`lend`: the law's memory now (None: keep what was set), and a wish to end not yet seen."""
         with self._changing:
             self._listener = None
-            self._apply()
+            self._take()
             self._stop = stop
             for (before, _), value in zip(self._memory, memory or (), strict=memory is not None):
                 before[...] = value
@@ -165,8 +185,8 @@ class KernelLaw:
 
     def __call__(self, state: RobotState, dt: float) -> Torques:
         """One cycle; the command is the same object every time."""
-        if self._pending:
-            self._apply()
+        if self._wanted is not self._taken:
+            self._take()
         for name, target in self._fields:
             target[...] = getattr(state, name)
         if self._dt is not None:

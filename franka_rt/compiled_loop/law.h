@@ -82,14 +82,13 @@ static void fill(const struct field *field)
 
 static void apply_set(int64_t number)
 {
-    static int64_t memory_set;
     const struct span *span = region(plan.spans_at);
     const double *words = (const double *)(staging + sizeof(struct set_head));
     const int64_t newest = ((const struct set_head *)staging)->memory_set;
     for (int64_t i = 0; i < plan.span_count; i++)
-        if (!span[i].memory || newest > memory_set)
+        if (!span[i].memory || newest != report->memory_taken)
             memcpy(inputs + span[i].first, words + span[i].first, span[i].words * sizeof *words);
-    memory_set = newest;
+    report->memory_taken = newest;
     report->sets_taken = number;
 }
 

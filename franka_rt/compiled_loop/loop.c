@@ -24,12 +24,6 @@ static enum reason abandoned(void)
     return time - heard > plan.watchdog ? REASON_WATCHDOG : REASON_NONE;
 }
 
-static void check_halt(void)
-{
-    if (load(&live->halt))
-        end(REASON_HALTED, 0);
-}
-
 /* End the motion regularly with the last command: the flag goes with it until the states show the end. */
 _Noreturn static void finish(enum reason reason, int64_t patience)
 {

@@ -179,7 +179,7 @@ class CompiledLoop:
     def _not_finite(self, process: LoopProcess) -> None:
         """The same numbers through the conditioner that refuses them."""
         place, state = int(process.memory.plan["tau"]), self._session.state
-        outputs = process.memory.region("outputs", np.float64, place + 7)
+        outputs = process.memory.region("outputs", np.float64, place + 7).copy()
         for command in (JointVelocities(np.zeros(7)), Torques(outputs[place:])):
             if isinstance(command, Torques) or process.memory.plan["command_velocity"] >= 0:
                 self.conditioner.prepare(type(command))(command, state, False).validate()

@@ -15,6 +15,7 @@ Nobody waits for anybody.
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 from collections.abc import Mapping
@@ -128,7 +129,8 @@ PLAN = np.dtype(
 
 LIVE = _struct("last_id heartbeat halt finish sets")
 REPORT = _struct(
-    "reason detail setup confirmed stop_sent records cycles skipped longest_gap sets_taken", text=("S256", ())
+    "reason detail setup confirmed stop_sent records cycles skipped longest_gap sets_taken memory_taken",
+    text=("S256", ()),
 )
 FIELD = _struct("source place size target")
 SPAN = _struct("first words memory")
@@ -202,7 +204,7 @@ class SharedMemory:
             os.ftruncate(self.descriptor, offset)
             self._map = mmap.mmap(self.descriptor, offset)
         except BaseException:
-            self.close()
+            self.close_descriptor()
             raise
         places = zip((*heads, report), (PLAN, LIVE, REPORT), strict=True)
         self.plan, self.live, self.report = (np.ndarray((), dtype, self._map, place) for place, dtype in places)
@@ -219,7 +221,14 @@ class SharedMemory:
         return self._map[start : start + size]
 
     def close(self) -> None:
-        """Let go of the descriptor; the arrays stay valid as long as somebody holds them."""
+        """Give the memory back, once nobody holds an array of a region; the structs stay as copies."""
+        self.close_descriptor()
+        self.plan, self.live, self.report = self.plan.copy(), self.live.copy(), self.report.copy()
+        with contextlib.suppress(BufferError):  # then it goes with the last array
+            self._map.close()
+
+    def close_descriptor(self) -> None:
+        """Once the program has its own."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
         self.descriptor = -1

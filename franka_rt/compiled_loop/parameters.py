@@ -8,7 +8,7 @@ import numpy as np
 
 from franka_rt.compiled_loop.memory import SET_HEAD, SETS, SharedMemory
 from franka_rt.compiled_loop.plan import LawLayout
-from franka_rt.kernel_law import Changes, KernelLaw
+from franka_rt.kernel_law import KernelLaw, Values
 
 __all__ = ["LentLaw"]
 
@@ -26,29 +26,27 @@ class LentLaw:
         self._inputs = memory.region("inputs", np.int64, words)
         self._block = np.zeros(words, np.int64)
         self._ring = memory.region("sets", np.int64, (SETS, SET_HEAD.itemsize // 8 + words))
-        self._newest = self._newest_memory = 0
+        self._newest = 0
         self._order = threading.Lock()
-        values, stop = law.lend(self)
+        values, self._memory_set, stop = law.lend(self)
         for leaf, value in enumerate(values):
             self._put(leaf, value)
         self._inputs[:] = self._block
-        memory.live["finish"] |= stop
+        memory.live["finish"], memory.report["memory_taken"] = stop, self._memory_set
 
     def _put(self, leaf: int, value: np.ndarray) -> None:
         declared, first = self._law.kernel.inputs[leaf], self._layout.inputs[leaf]
         words = np.ascontiguousarray(value, declared.word)
         self._block[first : first + declared.size] = words.reshape(-1).view(np.int64)
 
-    def change(self, changes: Changes, memory: bool) -> None:
+    def change(self, values: Values) -> None:
         """See :class:`franka_rt.kernel_law.Listener`; the law calls it from one thread at a time."""
-        for leaf, value in changes:
+        for leaf, value in (values.parameters | values.memory).items():
             self._put(leaf, value)
-        number = self._newest + 1
-        if memory:
-            self._newest_memory = number
+        number, self._memory_set = self._newest + 1, values.memory_set
         entry = self._ring[number % SETS]
         with self._order:  # giving the lock back and taking it again keeps these writes before the next, on any CPU
-            entry[0], entry[1:] = self._newest_memory, self._block
+            entry[0], entry[1:] = values.memory_set, self._block
         with self._order:
             self._memory.live["sets"] = self._newest = number
 
@@ -58,10 +56,11 @@ class LentLaw:
 
     def give_back(self) -> None:
         """The program has ended: its memory becomes the law's, unless a newer one was set that no cycle saw."""
-        seen = self._newest_memory <= int(self._memory.report["sets_taken"])
+        seen = self._memory_set == int(self._memory.report["memory_taken"])
         kernel, values = self._law.kernel, []
         for _, first, size in self._layout.memory:
             values.append(self._inputs[first : first + size].copy())
         leaves = [kernel.inputs[before] for before, _ in self._law.slots.memory]
         memory = [v.view(leaf.word).reshape(leaf.shape) for v, leaf in zip(values, leaves, strict=True)]
         self._law.give_back(memory if seen else None, bool(self._memory.live["finish"]))
+        del self._inputs, self._ring  # the memory can be closed

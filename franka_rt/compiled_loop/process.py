@@ -47,7 +47,7 @@ class LoopProcess:
         with contextlib.ExitStack() as stack:
             own, self._link = socket.socketpair()
             stack.callback(own.close)
-            stack.callback(memory.close)
+            stack.callback(memory.close_descriptor)
             files = [_in_memory("franka_rt_program", program), _in_memory("franka_rt_kernel", kernel)]
             for descriptor in files:
                 stack.callback(os.close, descriptor)
@@ -117,8 +117,10 @@ class LoopProcess:
         """Ask the program to hand back the motion as it is, at most ``patience`` seconds; then end it by force."""
         self.memory.live["halt"] = 1
         deadline = time.monotonic() + patience
-        while not self.ended(0.02) and time.monotonic() < deadline:
+        while not self.ended(0.0) and time.monotonic() < deadline:
+            self._process.send_signal(signal.SIGUSR1)  # it may be waiting for a state that does not come
             self.beat()
+            self.ended(0.01)
         if not self.ended(0.0):
             self._process.kill()
             self._process.wait()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 
 from franka_rt.compiled_loop.memory import RECORD_HEAD, SharedMemory
@@ -28,13 +30,14 @@ class Records:
 
     def newest(self) -> RobotState | None:
         """The newest state, None before the first; from any thread, never waits for the program."""
-        for _ in range(_TRIES):
-            count = self.count
-            if count == 0:
-                return None
-            state, _ = self._record(count - 1)
-            if self.count - count < self._length - 1:  # the program was not writing there meanwhile
-                return state
+        with contextlib.suppress(ValueError):  # closed meanwhile: the session has the last state then
+            for _ in range(_TRIES):
+                count = self.count
+                if count == 0:
+                    return None
+                state, _ = self._record(count - 1)
+                if self.count - count < self._length - 1:  # the program was not writing there meanwhile
+                    return state
         return None
 
     def all(self) -> list[tuple[RobotState, bytes]]:

@@ -7,6 +7,12 @@ static unsigned char *state;    /* the newest accepted one, in its record of the
 static unsigned char *command;
 static int64_t state_id;
 
+static void check_halt(void)
+{
+    if (load(&live->halt))
+        end(REASON_HALTED, 0);
+}
+
 static char *record(int64_t number)
 {
     return (char *)region(plan.log_at) + number % plan.log_size * plan.record_size;
@@ -17,8 +23,10 @@ static bool take_datagram(int flags, bool *accepted)
 {
     const ssize_t size = recv(plan.udp, incoming, plan.state_size + 1, flags);
     if (size < 0) {
-        if (errno == EINTR)
+        if (errno == EINTR) { /* Python's way to interrupt a wait for a state that does not come */
+            check_halt();
             return true;
+        }
         if (errno == EAGAIN && (flags & MSG_DONTWAIT))
             return false;
         end(REASON_RECEIVE_FAILED, errno);

@@ -73,6 +73,11 @@ static void crash(int number)
     end(REASON_CRASHED, number);
 }
 
+static void wake(int number)
+{
+    (void)number; /* it is enough that a waiting call returns */
+}
+
 /* Whatever ends the program stops the arm first. Ctrl-C at the terminal is Python's business. */
 static void handle_signals(void)
 {
@@ -84,6 +89,9 @@ static void handle_signals(void)
     sigaltstack(&alternative, NULL);
     for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
         sigaction(fatal[i], &action, NULL);
+    action.sa_handler = wake;
+    action.sa_flags = 0;
+    sigaction(SIGUSR1, &action, NULL);
     signal(SIGINT, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     sigemptyset(&none);
