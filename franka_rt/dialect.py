@@ -178,6 +178,7 @@ class ArmDialect(Dialect):
         udp_failure_ends_session: a failure of the state stream closes the TCP connection.
         tcp_timeout: seconds for connecting, sending and receiving.
         limits: the rate limiter's constants.
+        maximum_torque: (7,) Nm, what the joints may be commanded (vendor's data sheets, effort limits of the URDFs).
         incompatible_text: the vendor's sentence for a refused version, with {server} and {library}.
         nothing_to_finish_text: the vendor's sentence for the end of a motion without a command.
         cutoff_frequency: default low-pass cutoff of commands, Hz.
@@ -200,6 +201,7 @@ class ArmDialect(Dialect):
     udp_failure_ends_session: bool
     tcp_timeout: float
     limits: RateLimits
+    maximum_torque: np.ndarray
     incompatible_text: str
     nothing_to_finish_text: str
     cutoff_frequency: float = 100.0

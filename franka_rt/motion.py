@@ -21,7 +21,7 @@ from franka_rt.machine import MotionMachine, Phase, Signal
 from franka_rt.session import ArmSession
 from franka_rt.state import RobotState
 
-__all__ = ["MotionControl"]
+__all__ = ["ANSWER_TIMEOUT", "MotionControl"]
 
 ANSWER_TIMEOUT = 10.0  # s, for every answer and every change of modes that a motion waits for
 _CYCLES_PER_POLL = 16  # how often the end of the TCP stream is looked for
@@ -36,6 +36,7 @@ class MotionControl:
     Attributes:
         machine: the state machine; ``machine.phase`` says where the motion is.
         log: the last records of the motion.
+        stop_id: of a StopMove that another process has sent; :meth:`cancel` waits for its answer.
     """
 
     def __init__(self, session: ArmSession, log_size: int) -> None:
@@ -45,6 +46,7 @@ class MotionControl:
         self.log = LogRecorder(session.dialect, log_size)
         self._encoder = CommandEncoder(session.dialect)
         self._move_id: int | None = None
+        self.stop_id: int | None = None
         self._cycle = 0
 
     @property
@@ -115,7 +117,7 @@ class MotionControl:
         """The next state of a running motion, checked; logged with the datagram that was sent before it, if any."""
         state = self._receive(sent)
         if self.machine.phase is not Phase.RUNNING:
-            self._raise_broken(state)
+            self.raise_broken(state)
         return state
 
     def write(self, motion: MotionCommand | None = None, torques: Torques | None = None) -> bytes:
@@ -143,6 +145,10 @@ class MotionControl:
         deadline = time.monotonic() + ANSWER_TIMEOUT
         while self.machine.phase is Phase.FINISHING:
             self._receive(self._send(motion, torques, finished=True), deadline)
+        self.confirm()
+
+    def confirm(self) -> None:
+        """Wait for the answer to a motion whose end the newest state shows; ControlException if that was irregular."""
         status = self._wait_for_move()
         self.machine.feed(Signal.TERMINAL)
         if status not in _NOT_FAILING:
@@ -162,7 +168,9 @@ class MotionControl:
 
     def _stop_and_settle(self) -> None:
         self.machine.feed(Signal.STOP)
-        answer = self.channel.call(CommandName.STOP_MOVE, ANSWER_TIMEOUT)
+        sent, self.stop_id = self.stop_id, None
+        command_id = self.channel.request(CommandName.STOP_MOVE) if sent is None else sent
+        answer = self.channel.wait(command_id, ANSWER_TIMEOUT)
         self.machine.feed(Signal.STOPPED)
         deadline = time.monotonic() + ANSWER_TIMEOUT
         while self.machine.phase is not Phase.IDLE:
@@ -198,18 +206,20 @@ class MotionControl:
         self.log.append((state, sent))
         self.machine.observe(state.modes)
         if deadline is not None and time.monotonic() > deadline:
-            text = (
-                f"franka_rt: the robot's state did not change within {ANSWER_TIMEOUT:g} s ({self.machine.phase.value})."
-            )
-            raise NetworkException(text)
+            raise self.not_changed()
         return state
+
+    def not_changed(self) -> NetworkException:
+        """The exception for a robot whose states do not show what they should by now."""
+        what = self.machine.phase.value
+        return NetworkException(f"franka_rt: the robot's state did not change within {ANSWER_TIMEOUT:g} s ({what}).")
 
     def _wait_for_move(self) -> Status:
         assert self._move_id is not None
         return self.channel.wait(self._move_id, ANSWER_TIMEOUT).status
 
-    def _raise_broken(self, state: RobotState) -> None:
-        """The state left the motion: the reason is in the terminal answer."""
+    def raise_broken(self, state: RobotState) -> None:
+        """Raise how a motion ended that this state has left: the terminal answer tells."""
         status = self._wait_for_move()
         self.machine.feed(Signal.TERMINAL)
         if status in _NOT_FAILING:

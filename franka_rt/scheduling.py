@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from franka_rt.errors import InvalidArgumentException, RealtimeException
 
-__all__ = ["LoopScheduling"]
+__all__ = ["LoopScheduling", "refusal"]
 
 _VARIABLE = "FRANKA_RT_PRIORITY"
 _MCL_CURRENT = 1
@@ -30,6 +30,11 @@ def _default_priority() -> int | None:
         return int(text)
     except ValueError:
         raise InvalidArgumentException(f"franka_rt: {_VARIABLE} is {text!r}, not a whole number.") from None
+
+
+def refusal(what: str, number: int) -> RealtimeException:
+    """The exception for a setting that the system refused with this errno."""
+    return RealtimeException(f"libfranka: unable to set realtime {what}: {os.strerror(number)}", _RECIPE)
 
 
 @dataclass
@@ -56,17 +61,20 @@ class LoopScheduling:
                     change(stack)
                 except OSError as error:
                     if enforce:
-                        text = f"libfranka: unable to set realtime {what}: {os.strerror(error.errno or 0)}"
-                        raise RealtimeException(text, _RECIPE) from None
+                        raise refusal(what, error.errno or 0) from None
             yield
 
-    def _raise(self, stack: contextlib.ExitStack) -> None:
+    def resolved_priority(self) -> int:
+        """The SCHED_FIFO priority that a loop gets now, 0 for none."""
         priority = _default_priority() if self.priority is None else self.priority
+        return os.sched_get_priority_max(os.SCHED_FIFO) if priority is None else priority
+
+    def _raise(self, stack: contextlib.ExitStack) -> None:
+        priority = self.resolved_priority()
         if priority == 0:
             return
-        highest = os.sched_get_priority_max(os.SCHED_FIFO)
         before = os.sched_getscheduler(0), os.sched_getparam(0)
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(highest if priority is None else priority))
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
         stack.callback(os.sched_setscheduler, 0, *before)
 
     def _bind(self, stack: contextlib.ExitStack) -> None:
