@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.loop_schedule import Schedule
-from franka_jax.aot.toolchain import find_compiler
 from franka_rt.connection import ServerConnection
 from franka_rt.dialect import ArmDialect, CommandName, ControllerMode, GeneratorMode, RobotMode, Status, arm_dialect
 from franka_rt.errors import ProtocolException
 from franka_rt.events import Request
 from franka_rt.state_writer import StateWriter
+from franka_rt.toolchain import find_compiler
 
 TCP, FINISHED = 1, 2
 PATIENCE = 60.0  # s in which the client has to connect
