@@ -64,7 +64,14 @@ def _connect(run: Run) -> Any:
     return Robot(run.host, RealtimeConfig.IGNORE, VersionPolicy.exact(run.version), run.port)
 
 
-def _numpy_law(robot: Any, model: Any, clock: Clock, torques: Any) -> Callable[[Any, float], Any]:
+def _model(robot: Any) -> Any:
+    """Called once, because a kernel is compiled when it is first needed."""
+    model = robot.load_model()
+    model.coriolis(robot.read_once())
+    return model
+
+
+def _numpy_law(model: Any, clock: Clock, torques: Any) -> Callable[[Any, float], Any]:
     def law(state: Any, dt: float) -> Any:
         command = torques(STIFFNESS * (GOAL - state.q) - DAMPING * state.dq + model.coriolis(state))
         return command.finished() if clock(dt) else command
@@ -78,7 +85,7 @@ def python(run: Run) -> dict[str, Any]:
 
     clock = Clock(run)
     with _connect(run) as robot:
-        law = _numpy_law(robot, robot.load_model(), clock, Torques)
+        law = _numpy_law(_model(robot), clock, Torques)
         robot.control_torques(law, limit_rate=False, cutoff_frequency=1000.0)
         return robot.loop_statistics.to_dict()
 
@@ -89,7 +96,7 @@ def active(run: Run) -> dict[str, Any]:
 
     clock = Clock(run)
     with _connect(run) as robot:
-        law = _numpy_law(robot, robot.load_model(), clock, Torques)
+        law = _numpy_law(_model(robot), clock, Torques)
         with robot.start_torque_control() as control:
             while not control.finished:
                 control.write_once(law(*control.read_once()))

@@ -222,6 +222,7 @@ class RobotControl(ActiveMotions):
         torque_stage = None if torque_callback is None else Stage(Torques, torque_callback, conditioner)
         with self._exclusive():
             scheduled = self.scheduling.applied(self.realtime_config is RealtimeConfig.ENFORCE)
-            loop = ControlLoop(self._motion, generator, controller, motion_stage, torque_stage, scheduled)
+            stages, lead = (motion_stage, torque_stage), self.scheduling.anticipation
+            loop = ControlLoop(self._motion, generator, controller, *stages, scheduled, lead)
             self.loop_statistics = loop.statistics
             loop.run()

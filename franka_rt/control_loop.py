@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from franka_rt.anticipation import anticipation
 from franka_rt.commands import CartesianPose, CartesianVelocities, Command, JointPositions, JointVelocities, Torques
 from franka_rt.conditioning import Conditioner
 from franka_rt.dialect import ControllerMode, GeneratorMode
@@ -76,6 +77,7 @@ class Stage:
         self._condition = conditioner.prepare(kind)
         self._source = f"the callback {_name(callback)}"
         self._first = True
+        self._rehearse = getattr(callback, "rehearse", None)
         self.command: Any = None
 
     def __call__(self, state: RobotState, dt: float) -> bool:
@@ -86,6 +88,12 @@ class Stage:
         self.command = self._condition(output, state, self._first)
         self._first = False
         return output.motion_finished
+
+    def rehearse(self, state: RobotState) -> None:
+        """The same without effect, as far as that can be: a callback of which we know nothing is not called."""
+        if self._rehearse is not None:
+            self._rehearse(state)
+        self._condition(self.command, state, False)
 
     def last(self, state: RobotState) -> Any:
         """The last command; before the first one what changes nothing."""
@@ -123,6 +131,7 @@ class ControlLoop:
         generator, controller: modes of the motion.
         motion_stage, torque_stage: what commands come from; a missing one is None.
         scheduled: how the thread is scheduled meanwhile.
+        lead: seconds before a state is due at which the loop stops sleeping (:mod:`franka_rt.anticipation`).
     """
 
     def __init__(
@@ -133,6 +142,7 @@ class ControlLoop:
         motion_stage: Stage | None,
         torque_stage: Stage | None,
         scheduled: AbstractContextManager[None] | None = None,
+        lead: float = 0.0,
     ) -> None:
         self._motion = motion
         self._modes = generator, controller
@@ -140,6 +150,7 @@ class ControlLoop:
         both = (torque_stage, motion_stage) if motion.session.dialect.torque_first else (motion_stage, torque_stage)
         self._stages = [stage for stage in both if stage is not None]
         self._scheduled = scheduled or contextlib.nullcontext()
+        self._lead = lead
         self.statistics = LoopStatistics()
 
     def run(self) -> None:
@@ -147,17 +158,37 @@ class ControlLoop:
         with explained(self.statistics), self._scheduled, no_collection():
             self._motion.start(*self._modes)
             with self._motion.cancel_on_error():
-                self._motion.finish(*self._last_commands(self._spin(self._motion.update())))
+                first = self._motion.update()
+                with self._anticipating():
+                    last = self._spin(first)
+                self._motion.finish(*self._last_commands(last))
+
+    @contextlib.contextmanager
+    def _anticipating(self) -> Iterator[None]:
+        session = self._motion.session
+        session.expect = anticipation(session.transport, self._lead, self._rehearse)
+        try:
+            yield
+        finally:
+            session.expect = None
+
+    def _rehearse(self) -> None:
+        """One cycle with the last state and the last commands, and nothing comes of it."""
+        session = self._motion.session
+        state = RobotState(session.dialect, session.state.datagram)
+        for stage in self._stages:
+            stage.rehearse(state)
+        self._motion.rehearse(*self._commands())
 
     def _spin(self, state: RobotState) -> RobotState:
         """Cycles until a callback ends the motion; the state that it saw."""
         motion, statistics, clock, dt = self._motion, self.statistics, time.perf_counter_ns, 0.0
+        session = motion.session
         while True:
-            start = clock()
             if self._call(state, dt):
                 return state
             sent = motion.write(*self._commands())
-            statistics.add(clock() - start)
+            statistics.add(clock() - session.arrived)
             before, state = state.message_id, motion.read(sent)
             elapsed = state.message_id - before
             statistics.step(elapsed)

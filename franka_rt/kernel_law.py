@@ -201,5 +201,11 @@ class KernelLaw:
         command.motion_finished = stop or (self._finished is not None and bool(self._finished))
         return command
 
+    def rehearse(self, state: RobotState) -> None:
+        """What a cycle does, without effect: results are overwritten by the next cycle, memory stays."""
+        for name, target in self._fields:
+            target[...] = getattr(state, name)
+        self._bound.run()
+
     def __repr__(self) -> str:
         return f"<KernelLaw {self.kernel!r}>"

@@ -133,6 +133,14 @@ class MotionControl:
         self.machine.check_command(motion is not None, torques is not None)
         return self._send(motion, torques, finished=False)
 
+    def rehearse(self, motion: MotionCommand | None, torques: Torques | None) -> None:
+        """What :meth:`write` does to a command, without sending."""
+        self.machine.check_command(motion is not None, torques is not None)
+        for command in (motion, torques):
+            if command is not None:
+                command.validate()
+        self._encoder.encode(self.session.state.message_id, motion, torques)
+
     def finish(self, motion: MotionCommand | None = None, torques: Torques | None = None) -> None:
         """End the motion regularly with this last command, and wait for the robot's confirmation."""
         if self.machine.is_still(self.session.state.modes) or not self.active:

@@ -105,11 +105,15 @@ class ArmSession:
     Attributes:
         state: the newest accepted state; replaced, never changed, so any thread may read it.
         live: gives the newest state (None before the first) while another process receives them.
+        arrived: when the newest datagram was received, ``perf_counter_ns``.
+        expect: waits for the datagram after the one that arrived then, instead of sleeping; None if it is late.
     """
 
     def __init__(self, dialect: ArmDialect, connector: Connector, timeout: float | None = None) -> None:
         self.dialect = dialect
         self.live: Callable[[], RobotState | None] | None = None
+        self.arrived = 0
+        self.expect: Callable[[int], bytes | None] | None = None
         self.connection = ArmClientConnection(dialect)
         self.channel = open_channel(self.connection, connector, timeout)
         try:
@@ -154,14 +158,21 @@ class ArmSession:
 
     def _wait_for_state(self) -> RobotState:
         """Block until a state comes that is newer; a stream of old ones is given up like silence."""
-        state = self.connection.receive_datagram(self.transport.receive_datagram())
+        state = self.connection.receive_datagram(self._next_datagram())
         if state is not None:
             return state
         deadline = time.monotonic() + self.dialect.udp_timeout
-        while (state := self.connection.receive_datagram(self.transport.receive_datagram())) is None:
+        while (state := self.connection.receive_datagram(self._next_datagram())) is None:
             if time.monotonic() > deadline:
                 raise self.clock_stands()
         return state
+
+    def _next_datagram(self) -> bytes:
+        datagram = None if self.expect is None else self.expect(self.arrived)
+        if datagram is None:
+            datagram = self.transport.receive_datagram()
+        self.arrived = time.perf_counter_ns()
+        return datagram
 
     def clock_stands(self) -> NetworkException:
         """The exception for a stream of old states."""
@@ -172,6 +183,7 @@ class ArmSession:
         """The newest of the states that are queued now, None if none is newer than the last accepted one."""
         newest = None
         while (datagram := self.transport.poll_datagram()) is not None:
+            self.arrived = time.perf_counter_ns()
             newest = self.connection.receive_datagram(datagram) or newest
         if newest is not None:
             self.state = newest

@@ -40,7 +40,7 @@ class RobotState:
     Raises ProtocolException ("libfranka: incorrect object size") for a datagram of another size than the dialect's.
     """
 
-    __slots__ = ("_data", "_matrices", "_reals", "layout", "message_id")
+    __slots__ = ("_data", "_matrices", "_own", "_reals", "layout", "message_id")
 
     O_T_EE = Matrix("(4,4) measured pose of the end effector in the base frame, m")
     O_T_EE_d = Matrix("(4,4) last desired pose of the motion generator in the base frame, m")
@@ -95,6 +95,7 @@ class RobotState:
                 f"A state datagram of {dialect.label} has {layout.size} bytes, this one {len(datagram)}.",
             )
         self._data = datagram if type(datagram) is bytes else bytes(datagram)
+        self._own = False  # the arrays are a copy's own and may be changed
         self._reals: np.ndarray | None = None
         self._matrices: np.ndarray | None = None
         self.message_id = _MESSAGE_ID(datagram)[0]
@@ -115,7 +116,7 @@ class RobotState:
         """All matrices of the state, row by row, gathered once."""
         if self._matrices is None:
             self._matrices = self.reals[self.layout.matrix_order]
-            self._matrices.setflags(write=self.reals.flags.writeable)
+            self._matrices.setflags(write=self._own)
         return self._matrices
 
     @property
@@ -204,7 +205,7 @@ class RobotState:
         return self._bytes_of(self.layout.load)
 
     def _bytes_of(self, where: slice) -> bytes | None:
-        return None if self.reals.flags.writeable else self._data[where]
+        return None if self._own else self._data[where]
 
     def copy(self) -> RobotState:
         """The same state over memory of its own, with writable arrays."""
@@ -213,7 +214,7 @@ class RobotState:
         return other
 
     def _restore(self, reals: np.ndarray, matrices: np.ndarray | None) -> None:
-        self._reals = reals.copy()
+        self._own, self._reals = True, reals.copy()
         self._matrices = None if matrices is None else matrices.copy()
 
     def to_dict(self) -> dict[str, Any]:
@@ -221,7 +222,7 @@ class RobotState:
         return public_fields(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        own = (self.reals, self._matrices) if self.reals.flags.writeable else None
+        own = (self.reals, self._matrices) if self._own else None
         return _unpickle, (int(self.dialect.fci_version), self._data, own)
 
     def __eq__(self, other: object) -> bool:
