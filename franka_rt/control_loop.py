@@ -16,12 +16,13 @@ from __future__ import annotations
 import contextlib
 import reprlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
+from franka_rt.anticipation import anticipation
 from franka_rt.commands import CartesianPose, CartesianVelocities, Command, JointPositions, JointVelocities, Torques
 from franka_rt.conditioning import Conditioner
 from franka_rt.dialect import ControllerMode, GeneratorMode
@@ -31,7 +32,7 @@ from franka_rt.loop_statistics import LoopStatistics
 from franka_rt.motion import MotionControl
 from franka_rt.state import RobotState
 
-__all__ = ["Callback", "ControlLoop", "Stage", "coerce"]
+__all__ = ["Callback", "ControlLoop", "Stage", "coerce", "explained"]
 
 Callback = Callable[[RobotState, float], Any]
 _COMMUNICATION = "communication_constraints_violation"
@@ -76,6 +77,7 @@ class Stage:
         self._condition = conditioner.prepare(kind)
         self._source = f"the callback {_name(callback)}"
         self._first = True
+        self._rehearse = getattr(callback, "rehearse", None)
         self.command: Any = None
 
     def __call__(self, state: RobotState, dt: float) -> bool:
@@ -86,6 +88,12 @@ class Stage:
         self.command = self._condition(output, state, self._first)
         self._first = False
         return output.motion_finished
+
+    def rehearse(self, state: RobotState) -> None:
+        """The same without effect, as far as that can be: a callback of which we know nothing is not called."""
+        if self._rehearse is not None:
+            self._rehearse(state)
+        self._condition(self.command, state, False)
 
     def last(self, state: RobotState) -> Any:
         """The last command; before the first one what changes nothing."""
@@ -101,6 +109,20 @@ _HOLD: dict[type[Command], Callable[[RobotState], Command]] = {
 }
 
 
+@contextlib.contextmanager
+def explained(statistics: LoopStatistics) -> Iterator[None]:
+    """Give a ControlException that leaves a loop the loop's statistics, and advice where they explain it."""
+    try:
+        yield
+    except ControlException as error:
+        if len(error.log) > 1:  # the step to the state that ended the motion
+            statistics.step(error.log[-1].state.message_id - error.log[-2].state.message_id)
+        if _COMMUNICATION in error.reasons:
+            error.hint = statistics.advice()
+        error.statistics = statistics
+        raise
+
+
 class ControlLoop:
     """One motion driven by callbacks.
 
@@ -109,6 +131,7 @@ class ControlLoop:
         generator, controller: modes of the motion.
         motion_stage, torque_stage: what commands come from; a missing one is None.
         scheduled: how the thread is scheduled meanwhile.
+        lead: seconds before a state is due at which the loop stops sleeping (:mod:`franka_rt.anticipation`).
     """
 
     def __init__(
@@ -119,6 +142,7 @@ class ControlLoop:
         motion_stage: Stage | None,
         torque_stage: Stage | None,
         scheduled: AbstractContextManager[None] | None = None,
+        lead: float = 0.0,
     ) -> None:
         self._motion = motion
         self._modes = generator, controller
@@ -126,32 +150,45 @@ class ControlLoop:
         both = (torque_stage, motion_stage) if motion.session.dialect.torque_first else (motion_stage, torque_stage)
         self._stages = [stage for stage in both if stage is not None]
         self._scheduled = scheduled or contextlib.nullcontext()
+        self._lead = lead
         self.statistics = LoopStatistics()
 
     def run(self) -> None:
         """Run the motion to its end; on any exception it is cancelled and the exception goes on."""
+        with explained(self.statistics), self._scheduled, no_collection():
+            self._motion.start(*self._modes)
+            with self._motion.cancel_on_error():
+                first = self._motion.update()
+                with self._anticipating():
+                    last = self._spin(first)
+                self._motion.finish(*self._last_commands(last))
+
+    @contextlib.contextmanager
+    def _anticipating(self) -> Iterator[None]:
+        session = self._motion.session
+        session.expect = anticipation(session.transport, self._lead, self._rehearse)
         try:
-            with self._scheduled, no_collection():
-                self._motion.start(*self._modes)
-                with self._motion.cancel_on_error():
-                    self._motion.finish(*self._last_commands(self._spin(self._motion.update())))
-        except ControlException as error:
-            if len(error.log) > 1:  # the step to the state that ended the motion
-                self.statistics.step(error.log[-1].state.message_id - error.log[-2].state.message_id)
-            if _COMMUNICATION in error.reasons:
-                error.hint = self.statistics.advice()
-            error.statistics = self.statistics
-            raise
+            yield
+        finally:
+            session.expect = None
+
+    def _rehearse(self) -> None:
+        """One cycle with the last state and the last commands, and nothing comes of it."""
+        session = self._motion.session
+        state = RobotState(session.dialect, session.state.datagram)
+        for stage in self._stages:
+            stage.rehearse(state)
+        self._motion.rehearse(*self._commands())
 
     def _spin(self, state: RobotState) -> RobotState:
         """Cycles until a callback ends the motion; the state that it saw."""
         motion, statistics, clock, dt = self._motion, self.statistics, time.perf_counter_ns, 0.0
+        session = motion.session
         while True:
-            start = clock()
             if self._call(state, dt):
                 return state
             sent = motion.write(*self._commands())
-            statistics.add(clock() - start)
+            statistics.add(clock() - session.arrived)
             before, state = state.message_id, motion.read(sent)
             elapsed = state.message_id - before
             statistics.step(elapsed)

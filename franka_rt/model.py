@@ -13,6 +13,7 @@ writable float64 arrays in C order.
 
 from __future__ import annotations
 
+import threading
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,9 @@ import numpy as np
 
 from franka_rt.errors import InvalidArgumentException, InvalidOperationException
 from franka_rt.frames import FRAMES, frame_name
-from franka_rt.model_backend import GRAVITY_EARTH, ModelBackend, Payload, Quantities
+from franka_rt.model_backend import GRAVITY_EARTH, JaxBackend, ModelBackend, Payload, Quantities
 from franka_rt.state import RobotState
+from franka_rt.state_call import StateCall
 from franka_rt.velocity_envelope import robot_name
 
 if TYPE_CHECKING:
@@ -47,29 +49,41 @@ class Model:
         self.robot = robot
         self._tool: tuple[bytes, np.ndarray, np.ndarray] | None = None
         self._load: tuple[bytes, Payload] | None = None
+        self._kernel = getattr(backend, "kernel", None)
+        self._local = threading.local()
 
     def __repr__(self) -> str:
         return f"<Model {self.robot} on {type(self.backend).__name__}>"
 
     def pose(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
         """(4,4) pose of a frame in the base, m."""
+        if call := self._call_on("pose", q, frame, F_T_EE, EE_T_K):
+            return call.one(q)
         return self.backend.pose(frame_name(frame), *self._configuration(q, F_T_EE, EE_T_K))
 
     def body_jacobian(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
         """(6,7) Jacobian of the frame's origin in the frame's axes, linear rows first."""
+        if call := self._call_on("body_jacobian", q, frame, F_T_EE, EE_T_K):
+            return call.one(q)
         return self.backend.body_jacobian(frame_name(frame), *self._configuration(q, F_T_EE, EE_T_K))
 
     def zero_jacobian(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
         """(6,7) Jacobian of the frame's origin in base axes, linear rows first."""
+        if call := self._call_on("zero_jacobian", q, frame, F_T_EE, EE_T_K):
+            return call.one(q)
         return self.backend.zero_jacobian(frame_name(frame), *self._configuration(q, F_T_EE, EE_T_K))
 
     def mass(self, q: Any, payload: Any = None) -> np.ndarray:
         """(7,7) mass matrix, kg m^2."""
+        if call := self._call_on("mass", q, None, payload):
+            return call.one(q)
         load = self._load_for(q, payload)
         return self.backend.mass(q.q if isinstance(q, RobotState) else q, load)
 
     def coriolis(self, q: Any, dq: Any = None, payload: Any = None) -> np.ndarray:
         """(7,) Coriolis and centrifugal torques, Nm: ``coriolis(state)`` or ``coriolis(q, dq, payload)``."""
+        if call := self._call_on("coriolis", q, None, payload):
+            return call.one(q)
         load = self._load_for(q, payload)
         return self.backend.coriolis(*((q.q, q.dq) if isinstance(q, RobotState) else (q, dq)), load)
 
@@ -79,6 +93,8 @@ class Model:
         ``gravity(state)`` uses the state's O_ddP_O as it is, with a warning if that is zero; otherwise
         ``gravity_earth`` (3,) m/s^2 in base axes, (0, 0, -9.81) if not given.
         """
+        if call := self._call_on("gravity", q, None, payload):
+            return call.one(q, _gravity_of(q) if gravity_earth is None else gravity_earth)
         load = self._load_for(q, payload)
         if isinstance(q, RobotState):
             return self.backend.gravity(q.q, load, _gravity_of(q) if gravity_earth is None else gravity_earth)
@@ -90,6 +106,9 @@ class Model:
         ``out``, an earlier result, is filled again there, so that nothing is allocated.
         """
         vector = _gravity_of(state) if gravity_earth is None else gravity_earth
+        if call := self._call_on("evaluate", state, None):
+            results = call.all(state, vector, out)
+            return Quantities(*results) if out is None else out
         q, F_T_EE, EE_T_K = self._configuration(state, None, None)
         together: Any = getattr(self.backend, "evaluate", None)
         if together is not None:
@@ -101,6 +120,21 @@ class Model:
             self.coriolis(state),
             self.gravity(state, gravity_earth=vector),
         )
+
+    def _call_on(self, name: str, state: Any, frame: Any, *given: Any) -> StateCall | None:
+        """This thread's call for states; None if it is not one of a compiled backend on a state alone."""
+        if type(state) is not RobotState or self._kernel is None or any(x is not None for x in given):
+            return None
+        try:
+            return self._local.calls[name, frame]
+        except (AttributeError, KeyError):
+            key = None if frame is None else frame_name(frame)
+            calls = self._local.__dict__.setdefault("calls", {})
+            calls[name, frame] = call = StateCall(name, self._kernel(name, key), self._load_numbers)
+            return call
+
+    def _load_numbers(self, state: RobotState) -> tuple[float, np.ndarray, np.ndarray]:
+        return state.m_total, state.F_x_Ctotal, state.I_total
 
     def _configuration(self, q: Any, F_T_EE: Any, EE_T_K: Any) -> tuple[Any, Any, Any]:
         if not isinstance(q, RobotState):
@@ -136,51 +170,6 @@ def _gravity_of(state: RobotState) -> np.ndarray:
         text = "state.O_ddP_O is zero, so gravity is zero; pass gravity_earth=(0, 0, -9.81) to model.gravity()."
         warnings.warn(text, RuntimeWarning, stacklevel=3)
     return vector
-
-
-class JaxBackend:
-    """A ``franka_jax.Model`` behind numpy arrays, each call compiled by XLA when it is first used."""
-
-    def __init__(self, model: Any) -> None:
-        import jax
-
-        self.model = model
-        self._jax = jax
-
-    def _call(self, name: str, *arguments: Any) -> np.ndarray:
-        with self._jax.enable_x64(True):
-            return np.array(getattr(self.model, name)(*arguments))
-
-    def pose(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
-        """See :class:`ModelBackend`."""
-        return self._call("pose", frame, q, F_T_EE, EE_T_K)
-
-    def body_jacobian(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
-        """See :class:`ModelBackend`."""
-        return self._call("body_jacobian", frame, q, F_T_EE, EE_T_K)
-
-    def zero_jacobian(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
-        """See :class:`ModelBackend`."""
-        return self._call("zero_jacobian", frame, q, F_T_EE, EE_T_K)
-
-    def mass(self, q: Any, payload: Any = None) -> np.ndarray:
-        """See :class:`ModelBackend`."""
-        return self._call("mass", q, self._payload(payload))
-
-    def coriolis(self, q: Any, dq: Any, payload: Any = None) -> np.ndarray:
-        """See :class:`ModelBackend`."""
-        return self._call("coriolis", q, dq, self._payload(payload))
-
-    def gravity(self, q: Any, payload: Any = None, gravity_earth: Any = GRAVITY_EARTH) -> np.ndarray:
-        """See :class:`ModelBackend`."""
-        return self._call("gravity", q, self._payload(payload), np.asarray(gravity_earth, dtype=np.float64))
-
-    @staticmethod
-    def _payload(payload: Any) -> Any:
-        from franka_jax import Payload as JaxPayload
-
-        none = payload is None
-        return JaxPayload.none() if none else JaxPayload(payload.m_total, payload.F_x_Ctotal, payload.I_total)
 
 
 def jax_model(robot: RobotModels) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from franka_rt import checks
 from franka_rt.channel import CommandChannel
@@ -104,10 +104,16 @@ class ArmSession:
 
     Attributes:
         state: the newest accepted state; replaced, never changed, so any thread may read it.
+        live: gives the newest state (None before the first) while another process receives them.
+        arrived: when the newest datagram was received, ``perf_counter_ns``.
+        expect: waits for the datagram after the one that arrived then, instead of sleeping; None if it is late.
     """
 
     def __init__(self, dialect: ArmDialect, connector: Connector, timeout: float | None = None) -> None:
         self.dialect = dialect
+        self.live: Callable[[], RobotState | None] | None = None
+        self.arrived = 0
+        self.expect: Callable[[int], bytes | None] | None = None
         self.connection = ArmClientConnection(dialect)
         self.channel = open_channel(self.connection, connector, timeout)
         try:
@@ -126,34 +132,58 @@ class ArmSession:
 
         NetworkException when none comes in time; ProtocolException for a datagram of the wrong size.
         """
+        with self.stream_failures():
+            self.state = newest = self.poll_state() or self._wait_for_state()
+        return newest
+
+    @contextlib.contextmanager
+    def stream_failures(self) -> Iterator[None]:
+        """What follows from a NetworkException of the state stream inside, before it goes on."""
         try:
-            newest = self.poll_state() or self._wait_for_state()
+            yield
         except NetworkException:
             self.channel.poll()  # the stream also ends when the server closes, which says more
             if self.dialect.udp_failure_ends_session:
                 self.channel.interrupt()
             raise
-        self.state = newest
-        return newest
+
+    def adopt(self, state: RobotState) -> None:
+        """Take a state as the newest that somebody else has received on this session's socket."""
+        self.state, self.connection.last_id = state, state.message_id
+
+    def latest(self) -> RobotState:
+        """The newest state, whoever receives them."""
+        live = self.live
+        return self.state if live is None else live() or self.state
 
     def _wait_for_state(self) -> RobotState:
         """Block until a state comes that is newer; a stream of old ones is given up like silence."""
-        state = self.connection.receive_datagram(self.transport.receive_datagram())
+        state = self.connection.receive_datagram(self._next_datagram())
         if state is not None:
             return state
         deadline = time.monotonic() + self.dialect.udp_timeout
-        while (state := self.connection.receive_datagram(self.transport.receive_datagram())) is None:
+        while (state := self.connection.receive_datagram(self._next_datagram())) is None:
             if time.monotonic() > deadline:
-                hint = (
-                    f"Datagrams arrive, but none is newer than {self.connection.last_id} ms: the robot's clock stands."
-                )
-                raise NetworkException("libfranka: UDP receive: Timeout", hint)
+                raise self.clock_stands()
         return state
+
+    def _next_datagram(self) -> bytes:
+        datagram = None if self.expect is None else self.expect(self.arrived)
+        if datagram is None:
+            datagram = self.transport.receive_datagram()
+        self.arrived = time.perf_counter_ns()
+        return datagram
+
+    def clock_stands(self) -> NetworkException:
+        """The exception for a stream of old states."""
+        hint = f"Datagrams arrive, but none is newer than {self.connection.last_id} ms: the robot's clock stands."
+        return NetworkException("libfranka: UDP receive: Timeout", hint)
 
     def poll_state(self) -> RobotState | None:
         """The newest of the states that are queued now, None if none is newer than the last accepted one."""
         newest = None
         while (datagram := self.transport.poll_datagram()) is not None:
+            self.arrived = time.perf_counter_ns()
             newest = self.connection.receive_datagram(datagram) or newest
         if newest is not None:
             self.state = newest

@@ -13,7 +13,6 @@ The other direction, for a server: :class:`franka_rt.state_writer.StateWriter` f
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from franka_rt.dialect import ArmDialect, ControllerMode, GeneratorMode, RobotMo
 from franka_rt.error_flags import Errors
 from franka_rt.errors import ProtocolException
 from franka_rt.state_fields import Accelerometer, Matrix, Scalar, Vector, state_fields
-from franka_rt.state_text import state_text
+from franka_rt.state_text import public_fields, summary, vendor_text
 
 __all__ = ["Errors", "RobotState"]
 
@@ -41,7 +40,7 @@ class RobotState:
     Raises ProtocolException ("libfranka: incorrect object size") for a datagram of another size than the dialect's.
     """
 
-    __slots__ = ("_data", "_matrices", "_reals", "layout", "message_id")
+    __slots__ = ("_data", "_matrices", "_own", "_reals", "layout", "message_id")
 
     O_T_EE = Matrix("(4,4) measured pose of the end effector in the base frame, m")
     O_T_EE_d = Matrix("(4,4) last desired pose of the motion generator in the base frame, m")
@@ -95,10 +94,11 @@ class RobotState:
                 "libfranka: incorrect object size",
                 f"A state datagram of {dialect.label} has {layout.size} bytes, this one {len(datagram)}.",
             )
-        self._data = data = bytes(datagram)
+        self._data = datagram if type(datagram) is bytes else bytes(datagram)
+        self._own = False  # the arrays are a copy's own and may be changed
         self._reals: np.ndarray | None = None
         self._matrices: np.ndarray | None = None
-        self.message_id = _MESSAGE_ID(data)[0]
+        self.message_id = _MESSAGE_ID(datagram)[0]
 
     @property
     def reals(self) -> np.ndarray:
@@ -116,7 +116,7 @@ class RobotState:
         """All matrices of the state, row by row, gathered once."""
         if self._matrices is None:
             self._matrices = self.reals[self.layout.matrix_order]
-            self._matrices.setflags(write=self.reals.flags.writeable)
+            self._matrices.setflags(write=self._own)
         return self._matrices
 
     @property
@@ -205,7 +205,7 @@ class RobotState:
         return self._bytes_of(self.layout.load)
 
     def _bytes_of(self, where: slice) -> bytes | None:
-        return None if self.reals.flags.writeable else self._data[where]
+        return None if self._own else self._data[where]
 
     def copy(self) -> RobotState:
         """The same state over memory of its own, with writable arrays."""
@@ -214,18 +214,15 @@ class RobotState:
         return other
 
     def _restore(self, reals: np.ndarray, matrices: np.ndarray | None) -> None:
-        self._reals = reals.copy()
+        self._own, self._reals = True, reals.copy()
         self._matrices = None if matrices is None else matrices.copy()
 
     def to_dict(self) -> dict[str, Any]:
         """All public fields, in libfranka's order, as fresh arrays, numbers, lists of names and strings."""
-        return {name: _plain(getattr(self, name)) for name in self._public_names()}
-
-    def _public_names(self) -> Iterator[str]:
-        return (n for n in _PUBLIC if not n.startswith("accelerometer") or n in self.layout.slices)
+        return public_fields(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        own = (self.reals, self._matrices) if self.reals.flags.writeable else None
+        own = (self.reals, self._matrices) if self._own else None
         return _unpickle, (int(self.dialect.fci_version), self._data, own)
 
     def __eq__(self, other: object) -> bool:
@@ -237,17 +234,10 @@ class RobotState:
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        errors = {"current_errors": self.current_errors, "last_motion_errors": self.last_motion_errors}
-        return state_text({**self.to_dict(), **errors})
+        return vendor_text(self)
 
     def __repr__(self) -> str:
-        with np.printoptions(precision=4, suppress=True, linewidth=110):
-            return (
-                f"<RobotState {self.dialect.label}, t = {self.time:.3f} s, mode {self.robot_mode.name}, "
-                f"current errors {self.current_errors}, last motion errors {self.last_motion_errors}\n"
-                f"  q      {self.q} rad\n  dq     {self.dq} rad/s\n  tau_J  {self.tau_J} Nm\n"
-                f"  success rate {self.control_command_success_rate:.2f}>"
-            )
+        return summary(self)
 
 
 def _unpickle(version: int, datagram: bytes, own: tuple[np.ndarray, np.ndarray | None] | None) -> RobotState:
@@ -255,22 +245,3 @@ def _unpickle(version: int, datagram: bytes, own: tuple[np.ndarray, np.ndarray |
     if own is not None:
         state._restore(*own)
     return state
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    if isinstance(value, Errors):
-        return list(value)
-    return value.name.lower() if isinstance(value, RobotMode) else value
-
-
-# fmt: off
-_PUBLIC = (
-    "O_T_EE", "O_T_EE_d", "F_T_NE", "NE_T_EE", "F_T_EE", "EE_T_K", "m_ee", "F_x_Cee", "I_ee", "m_load", "F_x_Cload",
-    "I_load", "m_total", "F_x_Ctotal", "I_total", "elbow", "elbow_d", "elbow_c", "delbow_c", "ddelbow_c", "tau_J",
-    "tau_J_d", "dtau_J", "q", "dq", "q_d", "dq_d", "ddq_d", "joint_contact", "cartesian_contact", "joint_collision",
-    "cartesian_collision", "tau_ext_hat_filtered", "O_F_ext_hat_K", "K_F_ext_hat_K", "O_dP_EE_d", "O_ddP_O",
-    "O_T_EE_c", "O_dP_EE_c", "O_ddP_EE_c", "theta", "dtheta", "accelerometer_top", "accelerometer_bottom",
-    "current_errors", "last_motion_errors", "control_command_success_rate", "robot_mode", "time")
-# fmt: on

@@ -1,4 +1,4 @@
-"""Where the fields of a state datagram are, and the descriptors through which RobotState shows them.
+"""Where the fields of a state datagram are, and the properties through which RobotState shows them.
 
 The real numbers of a state lie side by side from byte 8 on, so one float64 array holds them all and a field is a
 slice of it; matrices are gathered into C order together, when the first one is asked for.
@@ -6,6 +6,7 @@ slice of it; matrices are gathered into C order together, when the first one is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
@@ -87,47 +88,56 @@ def state_fields(dialect: ArmDialect) -> StateLayout:
     )
 
 
-class Vector:
-    """A (n,) field of the state."""
+class Vector(property):
+    """A (n,) field of the state.
+
+    A property, because nothing that Python offers calls a function for an attribute faster; and what it calls depends
+    on its name, hence the second construction.
+    """
 
     def __init__(self, doc: str) -> None:
-        self.__doc__ = doc
+        super().__init__(doc=doc)
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+        super().__init__(self._getter(name), doc=self.__doc__)
 
-    def __get__(self, state: _State | None, owner: type) -> Any:
-        if state is None:
-            return self
-        reals = state._reals  # without the property's call where possible: this runs several times per cycle
-        return (state.reals if reals is None else reals)[state.layout.slices[self.name]]
+    @staticmethod
+    def _getter(name: str) -> Callable[[Any], Any]:
+        def get(state: _State) -> np.ndarray:
+            reals = state._reals  # without the property's call where possible: this runs several times per cycle
+            return (state.reals if reals is None else reals)[state.layout.slices[name]]
+
+        return get
 
 
 class Scalar(Vector):
     """A number of the state."""
 
-    def __get__(self, state: _State | None, owner: type) -> Any:
-        if state is None:
-            return self
-        return float(state.reals[state.layout.slices[self.name].start])
+    @staticmethod
+    def _getter(name: str) -> Callable[[Any], Any]:
+        return lambda state: float(state.reals[state.layout.slices[name].start])
 
 
 class Matrix(Vector):
     """A matrix of the state, turned from the wire's column-major into C order."""
 
-    def __get__(self, state: _State | None, owner: type) -> Any:
-        if state is None:
-            return self
-        where, shape = state.layout.matrices[self.name]
-        return state.ordered()[where].reshape(shape)
+    @staticmethod
+    def _getter(name: str) -> Callable[[Any], Any]:
+        def get(state: _State) -> np.ndarray:
+            where, shape = state.layout.matrices[name]
+            return state.ordered()[where].reshape(shape)
+
+        return get
 
 
 class Accelerometer(Vector):
     """(6,3), version 10 only."""
 
-    def __get__(self, state: _State | None, owner: type) -> Any:
-        if state is None:
-            return self
-        if self.name not in state.layout.slices:
-            raise AttributeError(f"{state.layout.dialect.label} has no {self.name}")
-        return state.reals[state.layout.slices[self.name]].reshape(6, 3)
+    @staticmethod
+    def _getter(name: str) -> Callable[[Any], Any]:
+        def get(state: _State) -> np.ndarray:
+            if name not in state.layout.slices:
+                raise AttributeError(f"{state.layout.dialect.label} has no {name}")
+            return state.reals[state.layout.slices[name]].reshape(6, 3)
+
+        return get

@@ -1,0 +1,87 @@
+"""A call of a compiled model with fixed buffers that states are written into: nothing is looked at twice in a loop.
+
+End effector, load and their frames rarely change: they are written again only when their bytes in the state differ from
+those of the state before. Results are fresh arrays, or are written into those of an earlier call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from franka_rt.state import RobotState
+
+__all__ = ["StateCall"]
+
+_LEAVES = {"payload": 3}  # inputs that an argument takes, where it is not one
+_ARGUMENTS = {
+    "pose": ("q", "F_T_EE", "EE_T_K"),
+    "body_jacobian": ("q", "F_T_EE", "EE_T_K"),
+    "zero_jacobian": ("q", "F_T_EE", "EE_T_K"),
+    "mass": ("q", "payload"),
+    "coriolis": ("q", "dq", "payload"),
+    "gravity": ("q", "payload", "gravity_earth"),
+    "evaluate": ("q", "dq", "payload", "F_T_EE", "EE_T_K", "gravity_earth"),
+}
+
+
+class StateCall:
+    """For one thread.
+
+    Args:
+        name: of the call.
+        kernel: of that call, with the arguments of franka_jax's model in their order.
+        payload: gives the load of a state: (kg, (3,) m, (3,3) kg m^2).
+    """
+
+    def __init__(self, name: str, kernel: Any, payload: Callable[[RobotState], tuple[Any, Any, Any]]) -> None:
+        self._bound = bound = kernel.bind()
+        self._payload = payload
+        inputs, found = iter(bound.inputs), {}
+        for argument in _ARGUMENTS[name]:
+            found[argument] = [next(inputs) for _ in range(_LEAVES.get(argument, 1))]
+        self._q = found["q"][0]
+        self._dq, self._gravity = (found.get(key, [None])[0] for key in ("dq", "gravity_earth"))
+        self._load = found.get("payload")
+        self._tool = [found[key][0] for key in ("F_T_EE", "EE_T_K")] if "F_T_EE" in found else None
+        self._load_bytes: bytes | None = None
+        self._tool_bytes: bytes | None = None
+
+    def run(self, state: RobotState, gravity: Any = None) -> None:
+        """Compute; ``gravity`` (3,) m/s^2 for the calls that take it."""
+        self._q[...] = state.q
+        if self._dq is not None:
+            self._dq[...] = state.dq
+        if self._load is not None:
+            key = state.load_bytes
+            if key is None or key != self._load_bytes:
+                _write(self._load, self._payload(state))
+                self._load_bytes = key
+        if self._tool is not None:
+            key = state.tool_bytes
+            if key is None or key != self._tool_bytes:
+                _write(self._tool, (state.F_T_EE, state.EE_T_K))
+                self._tool_bytes = key
+        if self._gravity is not None:
+            self._gravity[...] = gravity
+        self._bound.run()
+
+    def one(self, state: RobotState, gravity: Any = None) -> np.ndarray:
+        """The only result."""
+        self.run(state, gravity)
+        return self._bound.outputs[0].copy()
+
+    def all(self, state: RobotState, gravity: Any, out: Sequence[np.ndarray] | None) -> Sequence[np.ndarray]:
+        """All results, in ``out`` if that is given."""
+        self.run(state, gravity)
+        if out is None:
+            return self._bound.fresh()
+        _write(out, self._bound.outputs)
+        return out
+
+
+def _write(targets: Sequence[np.ndarray], values: Sequence[Any]) -> None:
+    for target, value in zip(targets, values, strict=True):
+        target[...] = value
