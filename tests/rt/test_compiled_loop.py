@@ -267,7 +267,7 @@ def odd_datagram(server):
 
 
 FAULTS = {
-    "silence": (silence, NetworkException, "libfranka: UDP receive: Timeout", "No state datagram reached"),
+    "silence": (silence, NetworkException, "libfranka: UDP receive: Timeout", "had arrived and then stopped"),
     "channel": (close, NetworkException, "libfranka: "),
     "size": (odd_datagram, ProtocolException, "libfranka: incorrect object size", "this one 5"),
 }
