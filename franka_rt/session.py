@@ -190,9 +190,11 @@ class ArmSession:
         return newest
 
     def fresh_state(self) -> RobotState:
-        """A state that was sent after this call began: what is queued is thrown away first."""
+        """A state that was sent after this call began: what is queued is thrown away first, whatever it is."""
         self.channel.poll()
-        self.poll_state()
+        while (datagram := self.transport.poll_datagram()) is not None:
+            with contextlib.suppress(ProtocolException):
+                self.state = self.connection.receive_datagram(datagram) or self.state
         return self.receive_state()
 
     def refresh(self) -> None:

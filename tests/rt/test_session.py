@@ -305,6 +305,14 @@ def test_a_stream_that_stands_still_is_given_up(server, robot):
         robot.read(lambda state: True)
 
 
+def test_a_fresh_state_comes_after_whatever_is_queued(arm, server, robot):
+    silence(server, robot)
+    for _ in range(3):
+        server.udp.sendto(bytes(99), server.client)
+    server.states = True
+    assert robot.read_once()
+
+
 @pytest.mark.parametrize("extra", [-1, 1, 996])
 def test_datagram_of_the_wrong_size(arm, server, robot, extra):
     silence(server, robot)

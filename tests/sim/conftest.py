@@ -51,8 +51,7 @@ def driver(request):
 @pytest.fixture(scope="session", params=ROBOTS)
 def lock_step(request):
     """A lock-step robot with both hands on free ports."""
-    ports = {"port": 0, "gripper_port": 0, "vacuum_gripper_port": 0}
-    with SimulatedRobot(request.param, **ports, realtime=False) as sim:
+    with SimulatedRobot(request.param, port=0, gripper_port=0, vacuum_gripper_port=0, realtime=False) as sim:
         yield sim
 
 

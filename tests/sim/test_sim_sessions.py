@@ -263,7 +263,8 @@ def undisturbed(robot, motion, attempts=10):
         try:
             return motion()
         except errors.ControlException as error:
-            assert error.reasons == ("communication_constraints_violation",)
+            if error.reasons != ("communication_constraints_violation",):
+                raise
             robot.automatic_error_recovery()
     return motion()
 
