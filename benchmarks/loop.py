@@ -42,6 +42,10 @@ CLIENTS = {  # client -> (module that has to be installed, versions)
     "panda": ("panda_py", (5,)),
     "franka-rs": ("franka", (5, 10)),
 }
+COMPARED = tuple(CLIENTS)
+IN_PROCESS = {"model-five": 30.0, "model-one": 30.0, "model-kernel": 18.0}
+"""Clients with all five quantities of the model in the loop; us that the median of a cycle should not exceed."""
+CLIENTS |= dict.fromkeys(IN_PROCESS, ("franka_rt", (5, 10)))
 HOSTILE = ("compiled", "kernel", "python")
 
 
@@ -54,7 +58,8 @@ def _installed(module: str) -> bool:
 
 def cases(options: argparse.Namespace) -> Iterator[tuple[str, int]]:
     """(client, version) of what is wanted and installed; says what is not."""
-    wanted = options.clients.split(",") if options.clients else HOSTILE if options.hostile else CLIENTS
+    everybody = HOSTILE if options.hostile else IN_PROCESS if options.in_process else COMPARED
+    wanted = options.clients.split(",") if options.clients else everybody
     versions = [int(v) for v in options.versions.split(",")]
     for client in wanted:
         if client not in CLIENTS:
@@ -110,7 +115,8 @@ def side_by_side(options: argparse.Namespace) -> None:
     server, client = schedules(options.ordinary)
     setting: dict[str, Any] = {"server": str(server), "client": str(client), "seconds": options.seconds}
     setting |= {"hostile thread": options.hostile}
-    name = options.name or ("loop_hostile" if options.hostile else "loop")
+    kind = "_hostile" if options.hostile else "_in_process" if options.in_process else ""
+    name = options.name or f"loop{kind}"
     print(f"server: {server}; every client: {client}; {options.runs} runs of {options.seconds:g} s in turn", flush=True)
     runs: dict[str, list[report.Run]] = {}
     if options.append and (RESULTS / f"{name}.json").exists():
@@ -118,8 +124,10 @@ def side_by_side(options: argparse.Namespace) -> None:
     seen = series(options, runs)
     if not runs:
         raise SystemExit("Nothing was measured.")
-    for text in (report.table(runs), report.same_law(runs), report.ratios(runs)):
-        print(text)
+    texts = [report.table(runs), report.same_law(runs), report.ratios(runs)]
+    if options.in_process:
+        texts = [report.in_process(runs, IN_PROCESS)]
+    print("\n".join(texts))
     title = f"Turnaround at 1 kHz on loopback, {client}{', hostile thread' if options.hostile else ''}"
     print(report.save(name, setting, runs), report.chart(name, seen, title) if seen else "")
 

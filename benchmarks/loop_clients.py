@@ -194,8 +194,52 @@ def compiled(run: Run) -> dict[str, Any]:
         return robot.loop_statistics.to_dict()
 
 
+def _with_model(run: Run, together: bool) -> dict[str, Any]:
+    from benchmarks.loop_model_clients import law
+    from franka_rt import Torques
+
+    clock = Clock(run)
+    with _connect(run) as robot:
+        state, model = robot.read_once(), robot.load_model()
+        torques = law(model, model.pose("end_effector", state), GOAL, together)
+        torques(state)
+
+        def callback(state: Any, dt: float) -> Any:
+            command = Torques(torques(state))
+            return command.finished() if clock(dt) else command
+
+        callback.rehearse = torques
+        robot.control_torques(callback)
+        return robot.loop_statistics.to_dict()
+
+
+def model_five(run: Run) -> dict[str, Any]:
+    """franka_rt's callback loop with its default filter, five calls of the model and a Cartesian impedance in numpy."""
+    return _with_model(run, together=False)
+
+
+def model_one(run: Run) -> dict[str, Any]:
+    """The same with one call for all five quantities."""
+    return _with_model(run, together=True)
+
+
+def model_kernel(run: Run) -> dict[str, Any]:
+    """The same law as a kernel."""
+    from benchmarks.loop_model_clients import NULLSPACE, kernel
+    from franka_rt import KernelLaw
+
+    with _connect(run) as robot:
+        model = robot.load_model()
+        target = model.pose("end_effector", robot.read_once())
+        compiled = kernel(model.backend.model, target, GOAL)
+        numbers = {"target": target, "posture": GOAL, "seconds": run.seconds, "numbers": np.array(NULLSPACE)}
+        robot.control_torques(KernelLaw(compiled, memory=0.0, **numbers))
+        return robot.loop_statistics.to_dict()
+
+
 CLIENTS: dict[str, Callable[[Run], dict[str, Any]]] = {
     "python": python, "active": active, "kernel": kernel, "compiled": compiled,
+    "model-five": model_five, "model-one": model_one, "model-kernel": model_kernel,
     "pylibfranka": pylibfranka, "panda": panda, "franka-rs": franka_rs,
 }  # fmt: skip
 

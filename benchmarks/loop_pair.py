@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -60,9 +61,17 @@ class Watch(threading.Thread):
         """Until told to end."""
         while not self.over.wait(0.05):
             try:
-                self.seen.update(policy_of(int(t)) for t in os.listdir(f"/proc/{self._pid}/task"))
-            except OSError:
+                for thread in self._threads(self._pid):
+                    self.seen.add(policy_of(thread))
+            except OSError:  # gone meanwhile
                 continue
+
+    def _threads(self, process: int) -> Iterator[int]:
+        """Of a process and of those that it started."""
+        for thread in map(int, os.listdir(f"/proc/{process}/task")):
+            yield thread
+            for child in Path(f"/proc/{process}/task/{thread}/children").read_text(encoding="ascii").split():
+                yield from self._threads(int(child))
 
 
 def measure(

@@ -13,6 +13,8 @@ from benchmarks.harness import RESULTS, machine
 
 SHARES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
 NAMES = {
+    "model-five": "franka_rt, numpy law, five model calls", "model-one": "franka_rt, numpy law, one model call",
+    "model-kernel": "franka_rt, kernel law with the model",
     "python": "franka_rt, numpy law", "active": "franka_rt, numpy law, active control",
     "kernel": "franka_rt, kernel law", "compiled": "franka_rt, compiled loop", "echo": "C echo, no law",
     "pylibfranka": "pylibfranka, numpy law", "panda": "panda-python, numpy law", "franka-rs": "franka-rs, Rust loop",
@@ -54,11 +56,12 @@ def _quantile(nanoseconds: np.ndarray, share: float) -> float:
 
 def medians(runs: Mapping[str, Sequence[Run]]) -> dict[str, dict[str, tuple[float, float, float]]]:
     """Case -> quantity -> (median, least, largest) of its runs."""
+
+    def spread(values: list[float]) -> tuple[float, float, float]:
+        return float(np.median(values)), min(values), max(values)
+
     quantities = (*SHARES, "lost", "server late p99.9")
-    return {
-        case: {k: (float(np.median([r[k] for r in rs])), min(r[k] for r in rs), max(r[k] for r in rs)) for k in quantities}
-        for case, rs in runs.items()
-    }  # fmt: skip
+    return {case: {k: spread([run[k] for run in rs]) for k in quantities} for case, rs in runs.items()}
 
 
 def table(runs: Mapping[str, Sequence[Run]]) -> str:
@@ -89,7 +92,7 @@ def _policy(runs: Sequence[Run]) -> str:
 
 
 def ratios(runs: Mapping[str, Sequence[Run]]) -> str:
-    """Ours to theirs where both ran, with what the project aims at, and whether tail and losses are within the spread."""
+    """Ours to theirs where both ran, next to the aims; tail and losses next to the other's spread."""
     numbers, rows = medians(runs), ["", "ratios of the medians"]
     for ours, theirs, quantity, largest in TARGETS:
         if ours in numbers and theirs in numbers:
@@ -113,6 +116,18 @@ def same_law(runs: Mapping[str, Sequence[Run]]) -> str:
             spread = np.ptp(np.array(list(torques.values())), axis=0).max()
             lines.append(f"v{version}: the clients' torques for the same state differ by at most {spread:.1e} Nm.")
     return "\n".join(lines)
+
+
+def in_process(runs: Mapping[str, Sequence[Run]], aims: Mapping[str, float]) -> str:
+    """What the loops measured of themselves: state received to command sent."""
+    rows = [f"{'state received to command sent':44}{'p50 / us':>20}{'p99 / us':>22}{'aim p50 / us':>14}"]
+    for case, rs in runs.items():
+        p50, p99 = ([1e6 * run["statistics"][name] for run in rs] for name in ("p50", "p99"))
+        cells = [_cell((float(np.median(x)), min(x), max(x)), 1.0) for x in (p50, p99)]
+        aim = aims[case.split()[0]]
+        verdict = "met" if np.median(p50) <= aim else "MISSED"
+        rows.append(f"{label(case):44}{cells[0]:>20}{cells[1]:>22}{aim:14.0f}  {verdict}")
+    return "\n".join(rows)
 
 
 def save(name: str, setting: Mapping[str, Any], runs: Mapping[str, Sequence[Run]]) -> Path:

@@ -80,4 +80,6 @@ def schedules(ordinary: bool) -> tuple[Schedule, Schedule]:
     """(server, client) for this machine."""
     priority = 0 if ordinary or not permitted() else HIGHEST
     first, *others = sorted(os.sched_getaffinity(0))
-    return (Schedule(priority, (first,)), Schedule(priority, tuple(others))) if others else (Schedule(priority),) * 2
+    if not others:
+        return Schedule(priority), Schedule(priority)
+    return Schedule(priority, (first,)), Schedule(priority, tuple(others))

@@ -1,8 +1,8 @@
 """What a loop does between its command and the next state: sleep, rehearse, look.
 
 A thread that sleeps for a millisecond wakes up to cold caches and a sleeping core; the same code then takes several
-times as long as when it runs in a row. So the loop wakes up shortly before the next state is due, does its own work once
-with the old state and without effect, and then looks for the datagram again and again instead of sleeping on it. A
+times as long as when it runs in a row. So the loop wakes up shortly before the next state is due, does its own work
+once with the old state and without effect, and then looks for the datagram again and again instead of sleeping on it. A
 datagram that comes earlier or later than expected is received all the same. The price is processor time, at most twice
 the lead per cycle.
 """

@@ -1,0 +1,64 @@
+"""Clients of the loop benchmark that need all five quantities of the model in every cycle (``--in-process``).
+
+    tau = c + J^T (K e - D J dq) + M (k_n (q_n - q) - d_n dq) + share g,    e = (p_d - p, rotation vector to R_d)
+
+with pose, Jacobian, mass, Coriolis and gravity torques of the state; ``share`` is 0, because the robot carries its own
+weight. The same law three times: with five calls of the model, with one call for all five, and as a kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+STIFFNESS = np.array([200.0, 200.0, 200.0, 20.0, 20.0, 20.0])
+DAMPING = 2.0 * np.sqrt(STIFFNESS)
+UPPER, LOWER = np.array([2, 0, 1]), np.array([1, 2, 0])
+"""Where a skew matrix has the components of its vector."""
+NULLSPACE = 5.0, 4.5, 0.0
+"""N/m, N m/rad; N s/m, N m s/rad; 1/s^2, 1/s and the share of the weight."""
+
+
+def impedance(quantities: Any, q: Any, dq: Any, target: Any, q_nullspace: Any, numbers: Any, np: Any = np) -> Any:
+    """The law on numpy or (``np``: jax.numpy) JAX arrays; ``target`` (4,4). The rotation's error is taken from its skew part."""
+    pose, J, M, c, g = quantities
+    R = pose[:3, :3]
+    D = target[:3, :3] @ R.T
+    turn = 0.5 * (D - D.T)[UPPER, LOWER]
+    error = np.concatenate((target[:3, 3] - pose[:3, 3], turn))
+    stiffness, damping, share = numbers
+    wrench = STIFFNESS * error - DAMPING * (J @ dq)
+    return c + J.T @ wrench + M @ (stiffness * (q_nullspace - q) - damping * dq) + share * g
+
+
+def law(model: Any, target: np.ndarray, posture: np.ndarray, together: bool) -> Callable[[Any], np.ndarray]:
+    """State -> torques, with one call of the model or with five."""
+    frame = "end_effector"
+
+    def five(state: Any) -> Any:
+        kinematics = model.pose(frame, state), model.zero_jacobian(frame, state)
+        return (*kinematics, model.mass(state), model.coriolis(state), model.gravity(state))
+
+    quantities = model.evaluate if together else five
+    return lambda state: impedance(quantities(state), state.q, state.dq, target, posture, NULLSPACE)
+
+
+def kernel(model: Any, target: np.ndarray, posture: np.ndarray) -> Any:
+    """The same with the model, compiled; ``memory`` counts the seconds until ``seconds``, then it ends."""
+    import jax
+    import jax.numpy as jnp
+
+    from franka_jax import aot
+
+    def compiled(q, dq, dt, O_ddP_O, memory, target, posture, seconds, numbers):
+        frame = "end_effector"
+        kinematics = model.pose(frame, q), model.zero_jacobian(frame, q)
+        dynamics = model.mass(q), model.coriolis(q, dq), model.gravity(q, gravity_earth=O_ddP_O)
+        tau = impedance((*kinematics, *dynamics), q, dq, target, posture, numbers, jnp)
+        return {"tau": tau, "memory": memory + dt, "finished": (memory + dt >= seconds) * 1.0}
+
+    with jax.enable_x64(True):
+        examples = posture, posture, 0.0, np.zeros(3), 0.0, target, posture, 0.0, np.array(NULLSPACE)
+        return aot.compile_function(compiled, *examples, name="impedance_model")
