@@ -54,6 +54,11 @@ class CommandChannel:
                 raise
         return command_id
 
+    def reserve(self, command: CommandName) -> tuple[int, bytes]:
+        """(id, message) of a request that somebody else may send; :meth:`forget` it if it was not sent."""
+        with self._sending:
+            return self.connection.request(command)
+
     def wait(self, command_id: int, timeout: float) -> Answer:
         """The next answer to a request. NetworkException after ``timeout`` seconds or when the stream breaks.
 

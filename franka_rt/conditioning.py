@@ -34,6 +34,7 @@ class Conditioner:
         cutoff_frequency: of the filter, Hz; 1000 and above switch it off.
         envelope: gives the joint velocity envelope of a version whose limits depend on the position; asked for only
             if it is needed.
+        clamp: hold torques within what the joints may be commanded, before all else (kernel laws).
 
     InvalidArgumentException for a cutoff that is NaN or not positive, and for what is no number or truth value.
     """
@@ -44,6 +45,7 @@ class Conditioner:
         limit_rate: bool | None,
         cutoff_frequency: float,
         envelope: Callable[[], VelocityEnvelope] | None = None,
+        clamp: bool = False,
     ) -> None:
         self._limiting = dialect.limit_rate if limit_rate is None else bool(limit_rate)
         if not isinstance(limit_rate, bool | np.bool_ | None):
@@ -54,9 +56,20 @@ class Conditioner:
                 f"franka_rt: cutoff_frequency has to be one number, got {cutoff_frequency!r}."
             )
         self._gain = None if cutoff_frequency >= MAX_CUTOFF_FREQUENCY else low_pass_gain(cutoff_frequency)
+        self._maximum_torque = dialect.maximum_torque.tolist() if clamp else None
         self._own_reference = dialect.first_command_is_reference
         self._envelope = envelope
         self._bounds: Bounds | None = None
+
+    @property
+    def gain(self) -> float | None:
+        """Weight of the new value in the low-pass filter, None without one."""
+        return self._gain
+
+    @property
+    def limiting(self) -> bool:
+        """Whether rates are limited."""
+        return self._limiting
 
     def prepare(self, kind: type[Any]) -> Callable[[Any, RobotState, bool], Any]:
         """The function (command, state, is the first of the motion) -> command to send, for one kind of command."""
@@ -75,6 +88,8 @@ class Conditioner:
     def torques(self, command: Torques, state: RobotState, first: bool) -> Torques:
         """(7,) Nm, against tau_J_d."""
         values = command.values.tolist()
+        if self._maximum_torque is not None:
+            values = limits.clamp_torques(values, self._maximum_torque)
         if self._gain is not None or self._limiting:
             last = state.tau_J_d.tolist()
             if self._gain is not None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from franka_rt import checks
 from franka_rt.active_motions import ActiveMotions
 from franka_rt.commands import (
     CartesianPose,
@@ -33,6 +34,7 @@ __all__ = ["RobotControl"]
 
 _NO_TORQUES = "libfranka: Invalid control callback given."
 _NO_MOTION = "libfranka: Invalid motion callback given."
+_SHORTEST_WATCHDOG = 0.05  # s; a shorter one would bite on any busy machine
 _STILL = JointVelocities(np.zeros(7))
 
 
@@ -77,21 +79,34 @@ class RobotControl(ActiveMotions):
     # -- callback loops ------------------------------------------------------------------------------------------
 
     def control_torques(
-        self, callback: Callback, limit_rate: bool | None = None, cutoff_frequency: float = 100.0
+        self,
+        callback: Callback,
+        limit_rate: bool | None = None,
+        cutoff_frequency: float = 100.0,
+        *,
+        compiled: bool = False,
+        watchdog: float = 1.0,
     ) -> None:
         """Command joint torques (7,) in Nm, on top of the robot's own gravity and friction compensation.
 
         Zero torque is not "off": the arm floats, with gravity compensated and Coriolis torques not.
 
         Args:
-            callback: returns :class:`Torques` or 7 numbers; or a :class:`KernelLaw`.
+            callback: returns :class:`Torques` or 7 numbers; or a :class:`KernelLaw`, whose torques are also held within
+                what the joints may be commanded (``robot.dialect.maximum_torque``).
             limit_rate: limit the torque rate to 1000 Nm/s; None takes the version's default (5: True, 10: False).
             cutoff_frequency: of the low-pass filter, Hz; 1000 and above switch it off.
+            compiled: run a :class:`KernelLaw` without the interpreter, in a process of its own; see
+                docs/compiled_loop.md. Without a C compiler RealtimeException.
+            watchdog: seconds without a sign of life from this process after which a compiled loop ends the motion.
         """
         if not callable(callback):
             raise InvalidArgumentException(_NO_TORQUES)
         if isinstance(callback, KernelLaw):
             callback.check_robot(self.dialect.robot, self._served_urdf())
+        if compiled:
+            self._compiled_loop(callback, limit_rate, cutoff_frequency, watchdog)
+            return
         generator = self.dialect.torque_generator
         still = None if generator is GeneratorMode.NONE else _stand_still
         external = ControllerMode.EXTERNAL_CONTROLLER
@@ -157,6 +172,20 @@ class RobotControl(ActiveMotions):
         """
         self._control(CartesianVelocities, callback, controller_mode, limit_rate, cutoff_frequency, torque_callback)
 
+    def _compiled_loop(self, law: Callback, limit_rate: bool | None, cutoff_frequency: float, watchdog: float) -> None:
+        from franka_rt.compiled_loop import CompiledLoop  # here, because most sessions do not need it
+
+        if not isinstance(law, KernelLaw):
+            text = "franka_rt: a compiled loop runs a KernelLaw, not a Python function."
+            raise InvalidArgumentException(text, "Compile the law with franka_jax.aot, or use compiled=False.")
+        watchdog = checks.number("watchdog", watchdog, _SHORTEST_WATCHDOG)
+        conditioner = Conditioner(self.dialect, limit_rate, cutoff_frequency, clamp=True)
+        enforce = self.realtime_config is RealtimeConfig.ENFORCE
+        with self._exclusive():
+            loop = CompiledLoop(self._motion, law, conditioner, self.scheduling, enforce, watchdog)
+            self.loop_statistics = loop.statistics
+            loop.run()
+
     def _control(
         self,
         kind: type[MotionCommand],
@@ -188,7 +217,8 @@ class RobotControl(ActiveMotions):
         cutoff_frequency: float,
     ) -> None:
         envelope = self._joint_velocity_envelope
-        conditioner = Conditioner(self.dialect, limit_rate, cutoff_frequency, envelope)
+        clamp = isinstance(torque_callback, KernelLaw)
+        conditioner = Conditioner(self.dialect, limit_rate, cutoff_frequency, envelope, clamp)
         motion_stage = None if callback is None else Stage(kind, callback, conditioner)
         torque_stage = None if torque_callback is None else Stage(Torques, torque_callback, conditioner)
         with self._exclusive():

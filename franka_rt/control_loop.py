@@ -16,7 +16,7 @@ from __future__ import annotations
 import contextlib
 import reprlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -31,7 +31,7 @@ from franka_rt.loop_statistics import LoopStatistics
 from franka_rt.motion import MotionControl
 from franka_rt.state import RobotState
 
-__all__ = ["Callback", "ControlLoop", "Stage", "coerce"]
+__all__ = ["Callback", "ControlLoop", "Stage", "coerce", "explained"]
 
 Callback = Callable[[RobotState, float], Any]
 _COMMUNICATION = "communication_constraints_violation"
@@ -101,6 +101,20 @@ _HOLD: dict[type[Command], Callable[[RobotState], Command]] = {
 }
 
 
+@contextlib.contextmanager
+def explained(statistics: LoopStatistics) -> Iterator[None]:
+    """Give a ControlException that leaves a loop the loop's statistics, and advice where they explain it."""
+    try:
+        yield
+    except ControlException as error:
+        if len(error.log) > 1:  # the step to the state that ended the motion
+            statistics.step(error.log[-1].state.message_id - error.log[-2].state.message_id)
+        if _COMMUNICATION in error.reasons:
+            error.hint = statistics.advice()
+        error.statistics = statistics
+        raise
+
+
 class ControlLoop:
     """One motion driven by callbacks.
 
@@ -130,18 +144,10 @@ class ControlLoop:
 
     def run(self) -> None:
         """Run the motion to its end; on any exception it is cancelled and the exception goes on."""
-        try:
-            with self._scheduled, no_collection():
-                self._motion.start(*self._modes)
-                with self._motion.cancel_on_error():
-                    self._motion.finish(*self._last_commands(self._spin(self._motion.update())))
-        except ControlException as error:
-            if len(error.log) > 1:  # the step to the state that ended the motion
-                self.statistics.step(error.log[-1].state.message_id - error.log[-2].state.message_id)
-            if _COMMUNICATION in error.reasons:
-                error.hint = self.statistics.advice()
-            error.statistics = self.statistics
-            raise
+        with explained(self.statistics), self._scheduled, no_collection():
+            self._motion.start(*self._modes)
+            with self._motion.cancel_on_error():
+                self._motion.finish(*self._last_commands(self._spin(self._motion.update())))
 
     def _spin(self, state: RobotState) -> RobotState:
         """Cycles until a callback ends the motion; the state that it saw."""

@@ -178,6 +178,7 @@ class ArmDialect(Dialect):
         udp_failure_ends_session: a failure of the state stream closes the TCP connection.
         tcp_timeout: seconds for connecting, sending and receiving.
         limits: the rate limiter's constants.
+        maximum_torque: (7,) Nm, what the joints may be commanded (vendor's data sheets, effort limits of the URDFs).
         incompatible_text: the vendor's sentence for a refused version, with {server} and {library}.
         nothing_to_finish_text: the vendor's sentence for the end of a motion without a command.
         no_callback_texts: the vendor's sentences for a loop with two callbacks whose (motion, torque) callback is none.
@@ -201,6 +202,7 @@ class ArmDialect(Dialect):
     udp_failure_ends_session: bool
     tcp_timeout: float
     limits: RateLimits
+    maximum_torque: np.ndarray
     incompatible_text: str
     nothing_to_finish_text: str
     no_callback_texts: tuple[str, str]

@@ -62,7 +62,7 @@ class Kernel:
         self._plain = is_plain(self._arguments)
         self._only_words = all(leaf.word == leaf.dtype for leaf in self.outputs)
         self._build = self._builder()
-        self._library = library = open_library(artefact.library, origin)
+        self._handle = library = open_library(artefact.library, origin)
         self.lanes = ctypes.c_int64.in_dll(library, "kernel_lanes").value
         self._one = ctypes.PyDLL(None, handle=library._handle).kernel_call
         self._one.restype = None
@@ -83,6 +83,11 @@ class Kernel:
         operations = self.manifest["operations"]
         signature = f"{self.name}({arrays(self.inputs)}) -> {arrays(self.outputs)}"
         return f"<kernel {signature}: {operations} operations, {self.backend}>"
+
+    @property
+    def library(self) -> bytes:
+        """The shared object."""
+        return self._artefact.library
 
     @property
     def c_source(self) -> str:
@@ -115,7 +120,7 @@ class Kernel:
             split(m, x, (blocks,), (lanes,)) for m, x in ((memory, self.inputs), (results, self.outputs))
         )
         return BoundKernel(
-            partial(self._library.kernel_blocks, ctypes.c_int64(blocks)), inputs, outputs, results, self.outputs
+            partial(self._handle.kernel_blocks, ctypes.c_int64(blocks)), inputs, outputs, results, self.outputs
         )
 
     # one state ------------------------------------------------------------------------------------------------------

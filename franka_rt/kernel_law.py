@@ -18,18 +18,47 @@ others are parameters. The results are the torques alone, or a dictionary with `
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+import threading
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from franka_rt.commands import Torques
-from franka_rt.errors import InvalidArgumentException
+from franka_rt.errors import InvalidArgumentException, InvalidOperationException
+from franka_rt.law_slots import MEMORY, law_slots
 from franka_rt.state import RobotState
 from franka_rt.structure import flatten
 
 __all__ = ["KernelLaw", "urdf_hash"]
 
-_MEMORY, _TAU, _FINISHED = "memory", "tau", "finished"
+Leaves = dict[int, np.ndarray]
+"""Input leaves of a kernel and their values."""
+
+
+class Values(NamedTuple):
+    """All that was set; never changed, so that who takes it takes a whole."""
+
+    parameters: Leaves
+    memory: Leaves
+    """As it was last set; the law goes on from there."""
+    memory_set: int
+    """How often memory was set."""
+
+    def changed(self, parameters: Leaves, memory: Leaves) -> Values:
+        """The same with these new ones, and with other memory unless that is empty."""
+        return Values(self.parameters | parameters, memory or self.memory, self.memory_set + bool(memory))
+
+
+class Listener(Protocol):
+    """A loop outside this interpreter, which has to be told what is set and that the law shall end."""
+
+    def change(self, values: Values) -> None:
+        """Take all of these values in one cycle, memory only if it was set anew."""
+        ...
+
+    def finish(self) -> None:
+        """End with the next cycle."""
+        ...
 
 
 def urdf_hash(urdf: str) -> str:
@@ -51,34 +80,21 @@ class KernelLaw:
 
     def __init__(self, kernel: Any, robot: str = "", urdf: str = "", **parameters: Any) -> None:
         self.kernel, self.robot, self.urdf_hash = kernel, robot, urdf_hash(urdf) if urdf else ""
+        self.slots = slots = law_slots(kernel)
         self._bound = bound = kernel.bind()
-        self._slots = _argument_slots(kernel)
-        results = _result_slots(kernel)
-        self._dt = bound.inputs[self._slots["dt"][1][0]] if "dt" in self._slots else None
-        self._fields = [
-            (name, bound.inputs[indices[0]]) for name, (_, indices) in self._slots.items() if _is_field(name)
-        ]
-        self._finished = bound.outputs[results[_FINISHED][0]] if _FINISHED in results else None
-        self._memory = self._memory_pairs(results)
+        inputs, outputs = bound.inputs, bound.outputs
+        self._dt = None if slots.dt is None else inputs[slots.dt]
+        self._fields = [(name, inputs[leaf]) for name, leaf in slots.fields.items()]
+        self._finished = None if slots.finished is None else outputs[slots.finished]
+        self._memory = [(inputs[before], outputs[after]) for before, after in slots.memory]
         self._command = Torques(np.zeros(7))
-        self._command.values = self._torques(results)
+        self._command.values = outputs[slots.tau]
         self._stop = False
+        self._changing = threading.Lock()  # among those who set; no loop ever takes it
+        self._wanted = self._taken = Values({}, {}, 0)
+        self._listener: Listener | None = None
         self.set(**parameters)
         self._check_complete(parameters)
-
-    def _torques(self, results: dict[str, list[int]]) -> np.ndarray:
-        found = results.get(_TAU, [])
-        if len(found) != 1 or self._bound.outputs[found[0]].shape != (7,):
-            raise InvalidArgumentException(f"franka_rt: {self.kernel.name} has to give 7 torques, alone or as 'tau'.")
-        return self._bound.outputs[found[0]]
-
-    def _memory_pairs(self, results: dict[str, list[int]]) -> list[tuple[np.ndarray, np.ndarray]]:
-        before = [self._bound.inputs[i] for i in self._slots[_MEMORY][1]] if _MEMORY in self._slots else []
-        after = [self._bound.outputs[i] for i in results.get(_MEMORY, [])]
-        if [a.shape for a in before] != [a.shape for a in after]:
-            text = f"franka_rt: the memory that {self.kernel.name} gives back differs from the one that it takes."
-            raise InvalidArgumentException(text)
-        return list(zip(before, after, strict=True))
 
     def _check_complete(self, parameters: dict[str, Any]) -> None:
         missing = [name for name in self.parameters if name not in parameters]
@@ -88,35 +104,76 @@ class KernelLaw:
     @property
     def parameters(self) -> tuple[str, ...]:
         """Names of what is neither in the state nor ``dt``."""
-        return tuple(name for name in self._slots if name != "dt" and not _is_field(name))
+        return tuple(self.slots.parameters)
 
     def set(self, **parameters: Any) -> None:
-        """Give parameters new values, from any thread; a cycle sees each of them whole.
+        """Give parameters new values, from any thread; a cycle sees all of one call or none of them.
 
         InvalidArgumentException for unknown names, other shapes or numbers that are not finite; nothing changes then.
         """
-        changes = [change for name, value in parameters.items() for change in self._changes(name, value)]
-        for target, value in changes:
-            target[...] = value
+        changes = {name: self._check(name, value) for name, value in parameters.items()}
+        memory = changes.pop(MEMORY, {})
+        with self._changing:
+            self._wanted = self._wanted.changed(
+                {i: x for leaves in changes.values() for i, x in leaves.items()}, memory
+            )
+            if self._listener is not None:
+                self._listener.change(self._wanted)
 
-    def _changes(self, name: str, value: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _check(self, name: str, value: Any) -> Leaves:
         if name not in self.parameters:
             raise InvalidArgumentException(
                 f"franka_rt: {name} is none of {', '.join(self.parameters) or 'no parameter'}."
             )
-        description, indices = self._slots[name]
+        description, leaves = self.slots.parameters[name]
         try:
-            leaves = flatten(description, value, name)
-            arrays = [self.kernel.inputs[i].check(leaf) for i, leaf in zip(indices, leaves, strict=True)]
+            values = flatten(description, value, name)
+            arrays = [self.kernel.inputs[i].check(array) for i, array in zip(leaves, values, strict=True)]
         except ValueError as error:
             raise InvalidArgumentException(f"franka_rt: {error}") from None
         if not all(np.isfinite(array).all() for array in arrays):
             raise InvalidArgumentException(f"franka_rt: {name} has a number that is infinite or NaN.")
-        return [(self._bound.inputs[i], array) for i, array in zip(indices, arrays, strict=True)]
+        return {i: array.copy() for i, array in zip(leaves, arrays, strict=True)}
+
+    def _take(self) -> None:
+        """Take what was set last, as a whole."""
+        wanted, taken = self._wanted, self._taken
+        self._taken = wanted
+        for leaf, value in wanted.parameters.items():
+            self._bound.inputs[leaf][...] = value
+        if wanted.memory_set != taken.memory_set:
+            for leaf, value in wanted.memory.items():
+                self._bound.inputs[leaf][...] = value
 
     def finish(self) -> None:
         """End the motion regularly with the next cycle; from any thread."""
-        self._stop = True
+        with self._changing:
+            self._stop = True
+            if self._listener is not None:
+                self._listener.finish()
+
+    # -- what a loop outside this interpreter needs ------------------------------------------------------------------
+
+    def lend(self, listener: Listener) -> tuple[list[np.ndarray], int, bool]:
+        """Hand the law to a loop elsewhere: (values of all inputs, how often memory was set, whether to end at once).
+
+        InvalidOperationException if it is lent already.
+        """
+        with self._changing:
+            if self._listener is not None:
+                raise InvalidOperationException("franka_rt: this law already runs in another loop.")
+            self._take()
+            self._listener = listener
+            return [array.copy() for array in self._bound.inputs], self._taken.memory_set, self._stop
+
+    def give_back(self, memory: list[np.ndarray] | None, stop: bool) -> None:
+        """The end of :meth:`lend`: the law's memory now (None: keep what was set), and a wish to end not yet seen."""
+        with self._changing:
+            self._listener = None
+            self._take()
+            self._stop = stop
+            for (before, _), value in zip(self._memory, memory or (), strict=memory is not None):
+                before[...] = value
 
     def check_robot(self, robot: str, urdf: str) -> None:
         """InvalidArgumentException if this law was made for another arm."""
@@ -128,6 +185,8 @@ class KernelLaw:
 
     def __call__(self, state: RobotState, dt: float) -> Torques:
         """One cycle; the command is the same object every time."""
+        if self._wanted is not self._taken:
+            self._take()
         for name, target in self._fields:
             target[...] = getattr(state, name)
         if self._dt is not None:
@@ -136,43 +195,11 @@ class KernelLaw:
         for before, after in self._memory:
             before[...] = after
         command = self._command
-        command.motion_finished = self._stop or (self._finished is not None and bool(self._finished))
-        self._stop = False
+        stop = self._stop
+        if stop:  # only what was seen is cleared: finish() may come from another thread at any time
+            self._stop = False
+        command.motion_finished = stop or (self._finished is not None and bool(self._finished))
         return command
 
     def __repr__(self) -> str:
         return f"<KernelLaw {self.kernel!r}>"
-
-
-def _is_field(name: str) -> bool:
-    return name[:1] != "_" and hasattr(RobotState, name)
-
-
-def _argument_slots(kernel: Any) -> dict[str, tuple[Any, list[int]]]:
-    """Argument name -> (description of its structure, indices of its leaves)."""
-    slots, first = {}, 0
-    for description in kernel._arguments["tuple"]:
-        count = len(_leaves(description))
-        if count:
-            name = kernel.inputs[first].name.split("[")[0].split(".")[0]
-            slots[name] = description, list(range(first, first + count))
-        first += count
-    return slots
-
-
-def _result_slots(kernel: Any) -> dict[str, list[int]]:
-    """Result name -> indices of its leaves; a single array is the torques."""
-    description = kernel._results
-    if description is not None and "dict" in description:
-        return {name: _leaves(part) for name, part in description["dict"].items()}
-    return {_TAU: _leaves(description)}
-
-
-def _leaves(description: Any) -> list[int]:
-    if description is None:
-        return []
-    if "leaf" in description:
-        return [description["leaf"]]
-    named = description.get("dict") or description.get("fields") or {}
-    parts = [*named.values(), *description.get("tuple", ()), *description.get("list", ())]
-    return [leaf for part in parts for leaf in _leaves(part)]

@@ -30,6 +30,7 @@ from franka_rt.errors import InvalidArgumentException
 from franka_rt.filters import SAMPLE_TIME as T
 
 __all__ = [
+    "clamp_torques",
     "limit_elbow",
     "limit_joint_positions",
     "limit_joint_velocities",
@@ -54,6 +55,14 @@ def _joint_tables(limits: RateLimits) -> tuple[list[float], list[float], list[fl
 def _check_finite(name: str, values: Floats) -> None:
     if not all(map(math.isfinite, values)):
         raise InvalidArgumentException(f"{name} is infinite or NaN.")
+
+
+def clamp_torques(tau: Floats, maximum: Floats) -> list[float]:
+    """(7,) Nm, none beyond the largest torque of its joint."""
+    _check_finite("Commanding value", tau)
+    return [
+        largest if x > largest else -largest if x < -largest else x for x, largest in zip(tau, maximum, strict=True)
+    ]
 
 
 def limit_torques(tau: Floats, tau_last: Floats, limits: RateLimits) -> list[float]:

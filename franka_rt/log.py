@@ -87,6 +87,7 @@ class LogRecorder:
 
     def __init__(self, dialect: ArmDialect, size: int) -> None:
         self._dialect = dialect
+        self.size = size
         self._ring: deque[tuple[RobotState, bytes]] = deque(maxlen=size)
         self.append = self._ring.append
         self.clear = self._ring.clear

@@ -45,6 +45,11 @@ class LoopStatistics:
         if milliseconds > self.longest_gap:
             self.longest_gap = milliseconds
 
+    def take(self, cycles: int, skipped: int, longest_gap: int, turnarounds: np.ndarray) -> None:
+        """The figures of a loop that ran elsewhere; ``turnarounds`` (65536,) ns is its ring of the newest cycles."""
+        self.cycles, self.skipped, self.longest_gap = cycles, skipped, longest_gap
+        self._ring = array("q", turnarounds.tobytes())
+
     @property
     def turnaround(self) -> np.ndarray:
         """(n,) seconds from state received to command sent, the newest cycles in no particular order."""

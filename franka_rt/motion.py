@@ -29,7 +29,7 @@ from franka_rt.motion_failure import motion_failure
 from franka_rt.session import ArmSession
 from franka_rt.state import RobotState
 
-__all__ = ["MotionControl"]
+__all__ = ["ANSWER_TIMEOUT", "MotionControl"]
 
 ANSWER_TIMEOUT = 10.0  # s, for every answer and every change of modes that a motion waits for
 _AFTER_SILENCE = 1.0  # s, for the answer to StopMove from a robot that has just been silent for too long
@@ -45,6 +45,7 @@ class MotionControl:
     Attributes:
         machine: the state machine; ``machine.phase`` says where the motion is.
         log: the last records of the motion.
+        stop_id: of a StopMove that another process has sent; :meth:`cancel` waits for its answer.
     """
 
     def __init__(self, session: ArmSession, log_size: int) -> None:
@@ -54,6 +55,7 @@ class MotionControl:
         self.log = LogRecorder(session.dialect, log_size)
         self._encoder = CommandEncoder(session.dialect)
         self._move_id: int | None = None
+        self.stop_id: int | None = None
         self._cycle = 0
         self._turn = threading.Lock()
 
@@ -136,7 +138,7 @@ class MotionControl:
         """The next state of a running motion, checked; logged with the datagram that was sent before it, if any."""
         state = self._receive(sent)
         if self.machine.phase is not Phase.RUNNING:
-            self._raise_broken(state)
+            self.raise_broken(state)
         return state
 
     def write(self, motion: MotionCommand | None = None, torques: Torques | None = None) -> bytes:
@@ -166,6 +168,10 @@ class MotionControl:
         deadline = time.monotonic() + ANSWER_TIMEOUT
         while self.machine.phase is Phase.FINISHING:
             self._receive(self._send(motion, torques, finished=True), deadline)
+        self.confirm()
+
+    def confirm(self) -> None:
+        """Wait for the answer to a motion whose end the newest state shows; ControlException if that was irregular."""
         status = self._wait_for_move()
         self.machine.feed(Signal.TERMINAL)
         if status not in _NOT_FAILING:
@@ -187,7 +193,9 @@ class MotionControl:
 
     def _stop_and_settle(self, timeout: float) -> None:
         self.machine.feed(Signal.STOP)
-        answer = self.channel.call(CommandName.STOP_MOVE, timeout)
+        sent, self.stop_id = self.stop_id, None
+        command_id = self.channel.request(CommandName.STOP_MOVE) if sent is None else sent
+        answer = self.channel.wait(command_id, timeout)
         self.machine.feed(Signal.STOPPED)
         deadline = time.monotonic() + timeout
         while self.machine.phase is not Phase.IDLE:
@@ -239,8 +247,8 @@ class MotionControl:
         assert self._move_id is not None
         return self.channel.wait(self._move_id, ANSWER_TIMEOUT).status
 
-    def _raise_broken(self, state: RobotState) -> None:
-        """The state left the motion: the reason is in the terminal answer."""
+    def raise_broken(self, state: RobotState) -> None:
+        """Raise how a motion ended that this state has left: the terminal answer tells."""
         status = self._wait_for_move()
         self.machine.feed(Signal.TERMINAL)
         if status in _NOT_FAILING:

@@ -147,7 +147,7 @@ class Robot(RobotSettings, RobotModels, RobotControl):
 
         It is as old as the last read: a loop keeps it fresh, an idle session does not.
         """
-        return self._session.state
+        return self._session.latest()
 
     def read_once(self) -> RobotState:
         """A fresh state, sent after this call began; InvalidOperationException while a loop runs."""

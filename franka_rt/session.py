@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from franka_rt import checks
 from franka_rt.channel import CommandChannel
@@ -104,10 +104,12 @@ class ArmSession:
 
     Attributes:
         state: the newest accepted state; replaced, never changed, so any thread may read it.
+        live: gives the newest state (None before the first) while another process receives them.
     """
 
     def __init__(self, dialect: ArmDialect, connector: Connector, timeout: float | None = None) -> None:
         self.dialect = dialect
+        self.live: Callable[[], RobotState | None] | None = None
         self.connection = ArmClientConnection(dialect)
         self.channel = open_channel(self.connection, connector, timeout)
         try:
@@ -126,15 +128,29 @@ class ArmSession:
 
         NetworkException when none comes in time; ProtocolException for a datagram of the wrong size.
         """
+        with self.stream_failures():
+            self.state = newest = self.poll_state() or self._wait_for_state()
+        return newest
+
+    @contextlib.contextmanager
+    def stream_failures(self) -> Iterator[None]:
+        """What follows from a NetworkException of the state stream inside, before it goes on."""
         try:
-            newest = self.poll_state() or self._wait_for_state()
+            yield
         except NetworkException:
             self.channel.poll()  # the stream also ends when the server closes, which says more
             if self.dialect.udp_failure_ends_session:
                 self.channel.interrupt()
             raise
-        self.state = newest
-        return newest
+
+    def adopt(self, state: RobotState) -> None:
+        """Take a state as the newest that somebody else has received on this session's socket."""
+        self.state, self.connection.last_id = state, state.message_id
+
+    def latest(self) -> RobotState:
+        """The newest state, whoever receives them."""
+        live = self.live
+        return self.state if live is None else live() or self.state
 
     def _wait_for_state(self) -> RobotState:
         """Block until a state comes that is newer; a stream of old ones is given up like silence."""
@@ -144,11 +160,13 @@ class ArmSession:
         deadline = time.monotonic() + self.dialect.udp_timeout
         while (state := self.connection.receive_datagram(self.transport.receive_datagram())) is None:
             if time.monotonic() > deadline:
-                hint = (
-                    f"Datagrams arrive, but none is newer than {self.connection.last_id} ms: the robot's clock stands."
-                )
-                raise NetworkException("libfranka: UDP receive: Timeout", hint)
+                raise self.clock_stands()
         return state
+
+    def clock_stands(self) -> NetworkException:
+        """The exception for a stream of old states."""
+        hint = f"Datagrams arrive, but none is newer than {self.connection.last_id} ms: the robot's clock stands."
+        return NetworkException("libfranka: UDP receive: Timeout", hint)
 
     def poll_state(self) -> RobotState | None:
         """The newest of the states that are queued now, None if none is newer than the last accepted one."""

@@ -19,7 +19,7 @@ from typing import Protocol
 from franka_rt import checks
 from franka_rt.errors import InvalidArgumentException, NetworkException
 
-__all__ = ["SocketTransport", "Transport", "connect"]
+__all__ = ["SocketTransport", "Transport", "connect", "send_failure"]
 
 
 class Transport(Protocol):
@@ -154,6 +154,13 @@ def _connect_error(error: OSError, where: str, timeout: float) -> NetworkExcepti
     return NetworkException(f"libfranka: Connection error: {_reason(error)}", hint)
 
 
+def send_failure(error: OSError | None) -> NetworkException:
+    """What sending a datagram raises; without an error of the system it was sent in part."""
+    if error is None:
+        return NetworkException("libfranka: could not send UDP data")
+    return NetworkException(f"libfranka: UDP send: {_reason(error)}")
+
+
 class SocketTransport:
     """The sockets of one session."""
 
@@ -197,8 +204,17 @@ class SocketTransport:
         try:
             return self._udp.recv(self._size) if self._sender_known else self._first_datagram()
         except OSError as error:
-            hint = self._silence_hint() if isinstance(error, BlockingIOError) else ""
-            raise NetworkException(f"libfranka: UDP receive: {_reason(error)}", hint) from None
+            raise self.receive_failure(error) from None
+
+    def receive_failure(self, error: OSError) -> NetworkException:
+        """What :meth:`receive_datagram` raises for an error of the system."""
+        hint = self._silence_hint() if isinstance(error, BlockingIOError) else ""
+        return NetworkException(f"libfranka: UDP receive: {_reason(error)}", hint)
+
+    @property
+    def descriptors(self) -> tuple[int, int]:
+        """Of the UDP socket, connected to the robot once a state has come, and of the TCP socket."""
+        return self._udp.fileno(), self._tcp.fileno()
 
     def _silence_hint(self) -> str:
         seconds = self._udp_timeout
@@ -235,9 +251,9 @@ class SocketTransport:
         try:
             sent = self._udp.send(data)
         except OSError as error:
-            raise NetworkException(f"libfranka: UDP send: {_reason(error)}") from None
+            raise send_failure(error) from None
         if sent != len(data):
-            raise NetworkException("libfranka: could not send UDP data")
+            raise send_failure(None)
 
     def shutdown(self) -> None:
         """See :class:`Transport`. In a forked process nothing happens: the connection is the parent's too."""

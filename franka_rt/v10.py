@@ -108,6 +108,7 @@ V10 = ArmDialect(
         rotational=(8499.999, 16.999, 2.499),
         elbow=(4999.999, 9.999, 1.499),
     ),
+    maximum_torque=np.array([87.0, 87.0, 87.0, 87.0, 12.0, 12.0, 12.0]),
     incompatible_text=(
         "libfranka: Incompatible library version (server version: {server}, library version: {library}). Please check "
         "https://frankarobotics.github.io for system updates or choose a libfranka version that uses the server "

@@ -112,6 +112,7 @@ V5 = ArmDialect(
         rotational=(12499.999, 24.999, 2.424003),
         elbow=(4999.999, 9.999, 2.144003),
     ),
+    maximum_torque=np.array([87.0, 87.0, 87.0, 87.0, 12.0, 12.0, 12.0]),
     incompatible_text=(
         "libfranka: Incompatible library version (server version: {server}, library version: {library}). Please check "
         "https://frankaemika.github.io for Panda system updates or choose a libfranka version that uses the server "

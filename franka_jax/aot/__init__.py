@@ -16,8 +16,8 @@ from franka_jax.aot.compile import MissingCompilerWarning, compile_function
 from franka_jax.aot.fallback import XlaKernel
 from franka_jax.aot.kernel import CompiledKernel
 from franka_jax.aot.primitives import RULES, UnsupportedPrimitive
-from franka_jax.aot.toolchain import CompilerError
 from franka_rt.kernel import Kernel, KernelException
+from franka_rt.toolchain import CompilerError
 
 __all__ = [
     "CompiledKernel",

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 import platform
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import jax
 
-from franka_jax.aot import cache
 from franka_jax.aot.describe import argument_names, describe, leaf_entries, leaf_names
 from franka_jax.aot.emit_c import INTERFACE_VERSION, emit
 from franka_jax.aot.fallback import XlaKernel
 from franka_jax.aot.kernel import CompiledKernel
 from franka_jax.aot.scalarize import Program, scalarize, trace
-from franka_jax.aot.toolchain import Toolchain, find_compiler
+from franka_rt import cache
+from franka_rt import toolchain as tools
 from franka_rt.artefact import Artefact
+from franka_rt.toolchain import Toolchain, find_compiler
 
 #: Functions longer than this are compiled with -O1: the time of -O2 is not repaid.
 LONG_PROGRAM = 40_000
@@ -70,7 +74,7 @@ def compile_function(
     key = None
     if content_key is not None:
         shapes = jax.tree.map(lambda x: (jax.numpy.shape(x), str(getattr(x, "dtype", "float64"))), example_arguments)
-        content = f"{content_key}\n{name}\n{shapes}\n{cache.compiler_version()}"
+        content = f"{content_key}\n{name}\n{shapes}\n{compiler_version()}"
         key = cache.cache_key(content.encode(), toolchain, str(optimize))
         found = cache.lookup(key)
         if found is not None:
@@ -79,6 +83,16 @@ def compile_function(
     if key is not None:
         cache.store(key, kernel.artefact)
     return kernel
+
+
+@functools.cache
+def compiler_version() -> str:
+    """A hash of this package's sources: another version of the compiler or of the model makes other kernels."""
+    package = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted([*package.rglob("*.py"), *package.rglob("*.h"), Path(tools.__file__)]):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def _compile(

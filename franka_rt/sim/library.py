@@ -16,6 +16,7 @@ import numpy as np
 from franka_rt.errors import ModelException
 from franka_rt.model_library import machine
 from franka_rt.sim.model import ArmModel
+from franka_rt.toolchain import find_compiler
 
 __all__ = ["functions", "model_library"]
 
@@ -63,7 +64,6 @@ def _build(model: ArmModel, cpu: str) -> bytes | None:
 
     from franka_jax.aot.emit_c import emit
     from franka_jax.aot.scalarize import scalarize, trace
-    from franka_jax.aot.toolchain import find_compiler
 
     toolchain = find_compiler(cpu)
     if toolchain is None:

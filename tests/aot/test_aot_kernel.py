@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from franka_jax import aot
-from franka_jax.aot import cache, compile, toolchain
-from franka_rt import artefact
+from franka_jax.aot import compile
+from franka_rt import artefact, cache, toolchain
 from franka_rt.kernel import KernelArgumentError, KernelException, load
 
 ROOT = Path(__file__).parents[2]

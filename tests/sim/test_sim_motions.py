@@ -314,7 +314,7 @@ def test_no_library_for_other_machines(other):
 
 
 def test_without_a_compiler_there_is_no_library(monkeypatch):
-    monkeypatch.setattr("franka_jax.aot.toolchain.find_compiler", lambda cpu: None)
+    monkeypatch.setattr("franka_rt.sim.library.find_compiler", lambda cpu: None)
     unseen = dataclasses.replace(load_model("fer"))
     assert library.model_library(unseen, machine()) is None
 

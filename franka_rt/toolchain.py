@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -142,6 +142,19 @@ class Toolchain:
             library = Path(folder, "kernel.so")
             self.run([*self.target_flags, "-shared", "-fPIC", *objects, "-o", str(library), "-lm"])
             return library.read_bytes()
+
+    def program(self, sources: Mapping[str, str], main: str, flags: Sequence[str], libraries: Sequence[str]) -> bytes:
+        """Compile the file ``main`` of several (name -> text), which may include the others, to an executable.
+
+        Raises:
+            CompilerError: with what the compiler said.
+        """
+        with tempfile.TemporaryDirectory(prefix="franka_program_") as folder:
+            for name, text in sources.items():
+                Path(folder, name).write_text(text, encoding="utf-8")
+            result = Path(folder, "program")
+            self.run([*flags, *self.target_flags, str(Path(folder, main)), "-o", str(result), *libraries])
+            return result.read_bytes()
 
     def _run_together(self, commands: Sequence[Sequence[str]]) -> None:
         try:

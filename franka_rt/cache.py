@@ -1,4 +1,4 @@
-"""Compiled kernels kept in the user's cache directory, so that the second start compiles nothing.
+"""Compiled kernels and programs kept in the user's cache directory, so that the second start compiles nothing.
 
 `$FRANKA_JAX_CACHE`, else `$XDG_CACHE_HOME/franka_jax`, else `~/.cache/franka_jax`. A key names everything a kernel
 depends on; files appear in one step, so processes that compile the same kernel at once only do the work twice. A
@@ -10,11 +10,10 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
-from functools import cache
 from pathlib import Path
 
-from franka_jax.aot.toolchain import FLAGS, Toolchain, processor
 from franka_rt.artefact import Artefact, KernelException, read, write
+from franka_rt.toolchain import FLAGS, Toolchain, processor
 
 
 def cache_directory() -> Path:
@@ -25,24 +24,19 @@ def cache_directory() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "franka_jax"
 
 
-@cache
-def compiler_version() -> str:
-    """A hash of this package's sources: another version of the compiler or of the model makes other kernels."""
-    package = Path(__file__).parents[1]
-    digest = hashlib.sha256()
-    for path in sorted([*package.rglob("*.py"), *package.rglob("*.h")]):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
 def cache_key(content: bytes, toolchain: Toolchain, optimize: str) -> str:
     """Key of a kernel: what it computes, who compiles it, for which processor."""
     cpu = processor() if toolchain.cpu == "native" else toolchain.cpu
     parts = [content, toolchain.identity.encode(), cpu.encode(), optimize.encode(), " ".join(FLAGS).encode()]
-    digest = hashlib.sha256()
+    return digest(*parts)
+
+
+def digest(*parts: bytes) -> str:
+    """One key from several parts, whose borders count."""
+    joint = hashlib.sha256()
     for part in parts:
-        digest.update(hashlib.sha256(part).digest())
-    return digest.hexdigest()
+        joint.update(hashlib.sha256(part).digest())
+    return joint.hexdigest()
 
 
 def lookup(key: str) -> Artefact | None:
