@@ -14,13 +14,13 @@ writable float64 arrays in C order.
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from franka_rt.errors import InvalidArgumentException, InvalidOperationException
 from franka_rt.frames import FRAMES, frame_name
-from franka_rt.model_backend import GRAVITY_EARTH, ModelBackend, Payload, Quantities
 from franka_rt.state import RobotState
 from franka_rt.velocity_envelope import robot_name
 
@@ -29,7 +29,56 @@ if TYPE_CHECKING:
 
 __all__ = ["FRAMES", "JaxBackend", "Model", "ModelBackend", "Payload", "Quantities", "load_model"]
 
+GRAVITY_EARTH = (0.0, 0.0, -9.81)
+"""Gravity vector in base axes, m/s^2, when no state and no vector is given."""
 _MOBILE = "tmr"
+
+
+@dataclass(frozen=True, eq=False)
+class Payload:
+    """End effector and load as one body: kg; (3,) m in the flange frame; (3,3) kg m^2 about its centre, flange axes."""
+
+    m_total: float
+    F_x_Ctotal: np.ndarray
+    I_total: np.ndarray
+
+
+class Quantities(NamedTuple):
+    """Everything a controller needs, of the end effector frame: (4,4), (6,7), (7,7), (7,), (7,)."""
+
+    O_T_EE: np.ndarray
+    zero_jacobian: np.ndarray
+    mass: np.ndarray
+    coriolis: np.ndarray
+    gravity: np.ndarray
+
+
+class ModelBackend(Protocol):
+    """What a backend can do; payloads have the attributes m_total, F_x_Ctotal, I_total, or are None."""
+
+    def pose(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
+        """(4,4) pose of a frame in the base."""
+        ...
+
+    def body_jacobian(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
+        """(6,7), the frame's own axes."""
+        ...
+
+    def zero_jacobian(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
+        """(6,7), base axes."""
+        ...
+
+    def mass(self, q: Any, payload: Any = None) -> np.ndarray:
+        """(7,7) kg m^2."""
+        ...
+
+    def coriolis(self, q: Any, dq: Any, payload: Any = None) -> np.ndarray:
+        """(7,) Nm."""
+        ...
+
+    def gravity(self, q: Any, payload: Any = None, gravity_earth: Any = GRAVITY_EARTH) -> np.ndarray:
+        """(7,) Nm."""
+        ...
 
 
 class Model:
