@@ -25,7 +25,7 @@ from franka_rt.state import RobotState
 from franka_rt.velocity_envelope import robot_name
 
 if TYPE_CHECKING:
-    from franka_rt.robot_models import RobotModels
+    from franka_rt.robot import Robot
 
 __all__ = ["FRAMES", "JaxBackend", "Model", "ModelBackend", "Payload", "Quantities", "load_model"]
 
@@ -232,7 +232,7 @@ class JaxBackend:
         return JaxPayload.none() if none else JaxPayload(payload.m_total, payload.F_x_Ctotal, payload.I_total)
 
 
-def jax_model(robot: RobotModels) -> Any:
+def jax_model(robot: Robot) -> Any:
     """The ``franka_jax.Model`` of a connected arm: from its URDF where it serves one, else this project's own FER.
 
     InvalidOperationException for a mobile robot, as libfranka.
@@ -254,7 +254,7 @@ def jax_model(robot: RobotModels) -> Any:
         return franka_jax.Model.from_urdf(urdf)
 
 
-def load_model(robot: RobotModels, backend: str = "compiled") -> Model:
+def load_model(robot: Robot, backend: str = "compiled") -> Model:
     """The model of a connected arm on "compiled" kernels or pure "jax"; takes up to seconds, not for a control loop."""
     if backend not in ("compiled", "jax"):
         raise InvalidArgumentException(f'franka_rt: there is no backend {backend!r}; it is "compiled" or "jax".')
