@@ -96,10 +96,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the test; 0 unless the robot aborted the motion."""
-    if arguments.cycles < 1 or (arguments.host is None) == (arguments.sim is None):
-        raise InvalidArgumentException("franka_rt: give the robot's address or --sim, and a positive number of cycles.")
     if arguments.figure:
         _check_figure(arguments.figure)
+    if arguments.cycles < 1 or (arguments.host is None) == (arguments.sim is None):
+        raise InvalidArgumentException("franka_rt: give the robot's address or --sim, and a positive number of cycles.")
     if arguments.sim is None and not arguments.yes and not _agreed(arguments):
         return 1
     config = RealtimeConfig.ENFORCE if arguments.enforce else RealtimeConfig.IGNORE

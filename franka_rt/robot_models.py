@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,7 @@ from franka_rt.velocity_envelope import VelocityEnvelope
 
 if TYPE_CHECKING:
     from franka_rt.model import Model
+    from franka_rt.robot import Robot
 
 __all__ = ["RobotModels"]
 
@@ -51,7 +52,7 @@ class RobotModels:
         """
         from franka_rt.model import load_model  # here, because a client without models does not need it
 
-        return load_model(self, backend)
+        return load_model(cast("Robot", self), backend)
 
     def load_model_from_robot(self) -> Model:
         """The FER's own model library, fetched from the robot. Version 5 only. **Executes the robot's code here.**
