@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.loop_law import GOAL, Clock, Run, connect
+
 STIFFNESS = np.array([200.0, 200.0, 200.0, 20.0, 20.0, 20.0])
 DAMPING = 2.0 * np.sqrt(STIFFNESS)
 UPPER, LOWER = np.array([2, 0, 1]), np.array([1, 2, 0])
@@ -22,7 +24,7 @@ NULLSPACE = 5.0, 4.5, 0.0
 
 
 def impedance(quantities: Any, q: Any, dq: Any, target: Any, q_nullspace: Any, numbers: Any, np: Any = np) -> Any:
-    """The law on numpy or (``np``: jax.numpy) JAX arrays; ``target`` (4,4). The rotation's error is taken from its skew part."""
+    """The law on numpy or (``np``: jax.numpy) JAX arrays; ``target`` (4,4). Small rotations: e from the skew part."""
     pose, J, M, c, g = quantities
     R = pose[:3, :3]
     D = target[:3, :3] @ R.T
@@ -62,3 +64,48 @@ def kernel(model: Any, target: np.ndarray, posture: np.ndarray) -> Any:
     with jax.enable_x64(True):
         examples = posture, posture, 0.0, np.zeros(3), 0.0, target, posture, 0.0, np.array(NULLSPACE)
         return aot.compile_function(compiled, *examples, name="impedance_model")
+
+
+def _with_model(run: Run, together: bool) -> dict[str, Any]:
+    from franka_rt import Torques
+
+    clock = Clock(run)
+    with connect(run) as robot:
+        state, model = robot.read_once(), robot.load_model()
+        torques = law(model, model.pose("end_effector", state), GOAL, together)
+        torques(state)
+
+        class Callback:
+            """Computes nothing but the law, so it can be rehearsed."""
+
+            rehearse = staticmethod(torques)
+
+            def __call__(self, state: Any, dt: float) -> Any:
+                command = Torques(torques(state))
+                return command.finished() if clock(dt) else command
+
+        robot.control_torques(Callback())
+        return robot.loop_statistics.to_dict()
+
+
+def model_five(run: Run) -> dict[str, Any]:
+    """franka_rt's callback loop with its default filter, five calls of the model and a Cartesian impedance in numpy."""
+    return _with_model(run, together=False)
+
+
+def model_one(run: Run) -> dict[str, Any]:
+    """The same with one call for all five quantities."""
+    return _with_model(run, together=True)
+
+
+def model_kernel(run: Run) -> dict[str, Any]:
+    """The same law as a kernel."""
+    from franka_rt import KernelLaw
+
+    with connect(run) as robot:
+        model = robot.load_model()
+        target = model.pose("end_effector", robot.read_once())
+        compiled = kernel(model.backend.model, target, GOAL)
+        numbers = {"target": target, "posture": GOAL, "seconds": run.seconds, "numbers": np.array(NULLSPACE)}
+        robot.control_torques(KernelLaw(compiled, memory=0.0, **numbers))
+        return robot.loop_statistics.to_dict()

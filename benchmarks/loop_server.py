@@ -15,19 +15,18 @@ import json
 import socket
 import struct
 import time
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.loop_schedule import Schedule
+from benchmarks.loop_stopwatch import Arrays, library
 from franka_rt.connection import ServerConnection
 from franka_rt.dialect import ArmDialect, CommandName, ControllerMode, GeneratorMode, RobotMode, Status, arm_dialect
 from franka_rt.errors import ProtocolException
 from franka_rt.events import Request
 from franka_rt.state_writer import StateWriter
-from franka_rt.toolchain import find_compiler
 
 TCP, FINISHED = 1, 2
 PATIENCE = 60.0  # s in which the client has to connect
@@ -41,40 +40,6 @@ POSTURE = np.array([0, -np.pi / 4, 0, -3 * np.pi / 4, 0, np.pi / 2, np.pi / 4])
 """rad; off the law's goal, so that its torques are not zero."""
 VELOCITY = np.array([0.1, -0.2, 0.1, 0.2, -0.1, 0.1, 0.05])
 """rad/s; not zero, so that there are Coriolis torques."""
-
-
-@cache
-def library() -> ctypes.CDLL:
-    """The compiled loop, built once per machine and version of its source."""
-    compiler = find_compiler()
-    if compiler is None:
-        raise SystemExit("The benchmark's server needs a C compiler.")
-    source = Path(__file__).with_name("loop_server.c").read_text(encoding="utf-8")
-    path = Path(__file__).with_name("results") / "loop_server.so"
-    path.parent.mkdir(exist_ok=True)
-    mark = path.with_suffix(".source")
-    if not (path.exists() and mark.exists() and mark.read_text(encoding="utf-8") == source):
-        path.write_bytes(compiler.shared_object(source, "-O2", ((),)))
-        mark.write_text(source, encoding="utf-8")
-    return ctypes.CDLL(str(path))
-
-
-class Arrays:
-    """What one motion leaves behind, filled by the C loop."""
-
-    def __init__(self, capacity: int) -> None:
-        self.capacity = capacity
-        self.sent, self.turnaround, self.tick = (np.full(capacity, -1) for _ in range(3))  # written: no page is missing
-        self.count = ctypes.c_int64(0)
-
-    def pointers(self) -> list[ctypes.c_void_p]:
-        """Of the arrays that the C function fills."""
-        return [ctypes.c_void_p(a.ctypes.data) for a in (self.sent, self.turnaround, self.tick)]
-
-    def answered(self) -> slice:
-        """From the first cycle with a command to the last."""
-        (found,) = np.nonzero(self.turnaround[: self.count.value] >= 0)
-        return slice(int(found[0]), int(found[-1]) + 1) if found.size else slice(0, 0)
 
 
 class LoopServer:

@@ -21,7 +21,7 @@ import numpy as np
 
 from franka_rt.errors import InvalidArgumentException, InvalidOperationException
 from franka_rt.frames import FRAMES, frame_name
-from franka_rt.model_backend import GRAVITY_EARTH, JaxBackend, ModelBackend, Payload, Quantities
+from franka_rt.model_backend import GRAVITY_EARTH, ModelBackend, Payload, Quantities
 from franka_rt.state import RobotState
 from franka_rt.state_call import StateCall
 from franka_rt.velocity_envelope import robot_name
@@ -170,6 +170,51 @@ def _gravity_of(state: RobotState) -> np.ndarray:
         text = "state.O_ddP_O is zero, so gravity is zero; pass gravity_earth=(0, 0, -9.81) to model.gravity()."
         warnings.warn(text, RuntimeWarning, stacklevel=3)
     return vector
+
+
+class JaxBackend:
+    """A ``franka_jax.Model`` behind numpy arrays, each call compiled by XLA when it is first used."""
+
+    def __init__(self, model: Any) -> None:
+        import jax
+
+        self.model = model
+        self._jax = jax
+
+    def _call(self, name: str, *arguments: Any) -> np.ndarray:
+        with self._jax.enable_x64(True):
+            return np.array(getattr(self.model, name)(*arguments))
+
+    def pose(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
+        """See :class:`ModelBackend`."""
+        return self._call("pose", frame, q, F_T_EE, EE_T_K)
+
+    def body_jacobian(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
+        """See :class:`ModelBackend`."""
+        return self._call("body_jacobian", frame, q, F_T_EE, EE_T_K)
+
+    def zero_jacobian(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
+        """See :class:`ModelBackend`."""
+        return self._call("zero_jacobian", frame, q, F_T_EE, EE_T_K)
+
+    def mass(self, q: Any, payload: Any = None) -> np.ndarray:
+        """See :class:`ModelBackend`."""
+        return self._call("mass", q, self._payload(payload))
+
+    def coriolis(self, q: Any, dq: Any, payload: Any = None) -> np.ndarray:
+        """See :class:`ModelBackend`."""
+        return self._call("coriolis", q, dq, self._payload(payload))
+
+    def gravity(self, q: Any, payload: Any = None, gravity_earth: Any = GRAVITY_EARTH) -> np.ndarray:
+        """See :class:`ModelBackend`."""
+        return self._call("gravity", q, self._payload(payload), np.asarray(gravity_earth, dtype=np.float64))
+
+    @staticmethod
+    def _payload(payload: Any) -> Any:
+        from franka_jax import Payload as JaxPayload
+
+        none = payload is None
+        return JaxPayload.none() if none else JaxPayload(payload.m_total, payload.F_x_Ctotal, payload.I_total)
 
 
 def jax_model(robot: RobotModels) -> Any:
