@@ -71,7 +71,7 @@ class RobotModels:
     @cached_property
     def velocity_envelope(self) -> VelocityEnvelope:
         """The FR3's position-dependent limits from its URDF; ModelException if that does not state them."""
-        if not self._urdf:
+        if self.dialect.limits.joint_velocity is not None:
             raise ModelException(f"franka_rt: {self.dialect.label} has constant joint velocity limits, no envelope.")
         return VelocityEnvelope.from_urdf(self._urdf)
 

@@ -18,6 +18,7 @@ from franka_rt.sim.parameters import DT, ArmParameters
 
 __all__ = ["Plant"]
 
+_FASTEST = 50.0  # rad/s, far beyond what the drives reach; whatever pushes, the numbers stay finite
 _SLIP = 0.02  # rad/s over which Coulomb friction builds up, so that standing still is stable
 _FILTER = DT / (DT + 0.01)  # the external torque estimate is smoothed over 10 ms
 
@@ -81,6 +82,6 @@ class Plant:
         measured = now.mass @ ddq + now.coriolis + now.gravity - external
         self.dtau_J, self.tau_J = (measured - self.tau_J) / DT, measured
         self.tau_ext = self.tau_ext + _FILTER * (-external - self.tau_ext)
-        self.dq = self.dq + ddq * DT
+        self.dq = np.maximum(-_FASTEST, np.minimum(_FASTEST, self.dq + ddq * DT))
         self.q = self.q + self.dq * DT
         self.quantities = self._model.evaluate(self.q, self.dq, load, F_T_EE)

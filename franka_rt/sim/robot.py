@@ -17,6 +17,8 @@ from franka_rt.state import RobotState
 
 __all__ = ["SimulatedRobot"]
 
+_STRONGEST = 1e4  # N, Nm
+
 
 class SimulatedRobot:
     """A simulated FER or FR3 that speaks FCI on real sockets: version 5 for "fer", version 10 for "fr3".
@@ -75,6 +77,8 @@ class SimulatedRobot:
     def push(self, wrench: Sequence[float] | np.ndarray, seconds: float) -> None:
         """Push the end effector with a wrench (6,) in N and Nm, base axes, for some time. Pushes add up."""
         values, duration = checks.vector("wrench", wrench, 6), checks.number("seconds", seconds)
+        if np.abs(values).max() > _STRONGEST:
+            raise InvalidArgumentException(f"franka_rt: a push has at most {_STRONGEST:g} N and Nm, got {wrench!r}.")
         if duration <= 0.0:
             raise InvalidArgumentException(f"franka_rt: a push takes a positive time, got {seconds!r}.")
         self._operate("push", values.tolist(), duration)

@@ -9,14 +9,30 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from franka_rt import GeneratorMode, JointPositions, RealtimeConfig, Robot, RobotMode, Status, VersionPolicy
+from franka_rt import (
+    CartesianPose,
+    CartesianVelocities,
+    GeneratorMode,
+    JointPositions,
+    JointVelocities,
+    RealtimeConfig,
+    Robot,
+    RobotMode,
+    Status,
+    Torques,
+    VersionPolicy,
+)
 from franka_rt.connection import ServerConnection
 from franka_rt.dialect import CommandName
 from franka_rt.errors import FrankaException, NetworkException
 from franka_rt.state_writer import StateWriter
 from tests.rt.motions import IGNORE_WARNING
+from tests.rt.scripted import URDF
 
 pytestmark = IGNORE_WARNING
+
+
+REFERENCES = ("q_d", "dq_d", "ddq_d", "tau_J_d", "O_T_EE_c", "O_dP_EE_c", "O_ddP_EE_c", "elbow_c")
 
 
 class ChaosTransport:
@@ -27,7 +43,7 @@ class ChaosTransport:
     def __init__(self, dialect, seed, honesty):
         self.dialect, self.dice, self.honesty = dialect, random.Random(seed), honesty
         self.server, self.state = ServerConnection(dialect), StateWriter(dialect)
-        self.state.update(robot_mode=RobotMode.IDLE, controller_mode=3)
+        self.state.update(robot_mode=RobotMode.IDLE, controller_mode=3, O_T_EE_c=np.eye(4))
         self.inbox, self.closed, self.datagrams, self.sent = b"", False, 0, 0
         self.move = None
 
@@ -42,9 +58,15 @@ class ChaosTransport:
         status = Status.SUCCESS
         if request.command is CommandName.MOVE:
             status, self.move = Status.MOTION_STARTED, request
-            self.state.update(motion_generator_mode=1, controller_mode=0, robot_mode=RobotMode.MOVE)
+            by_number = {number: mode for mode, number in self.dialect.move_generators.items()}
+            self.state.update(
+                motion_generator_mode=by_number[int(request.arguments["motion_generator_mode"])],
+                controller_mode=int(request.arguments["controller_mode"]),
+                robot_mode=RobotMode.MOVE,
+            )
         fields = {"version": self.dialect.version} if request.command is CommandName.CONNECT else {}
-        self.inbox += self._disturb(self.server.answer(request, status, **fields))
+        data = URDF if request.command is CommandName.GET_ROBOT_MODEL else b""
+        self.inbox += self._disturb(self.server.answer(request, status, data, **fields))
         if request.command is CommandName.STOP_MOVE:
             self._end(Status.PREEMPTED)
 
@@ -57,9 +79,22 @@ class ChaosTransport:
     def _disturb(self, data):
         if self.dice.random() < self.honesty:
             return data
-        kind, position = self.dice.randrange(4), self.dice.randrange(len(data) + 1)
+        kind, position = self.dice.randrange(6), self.dice.randrange(len(data) + 1)
         noise = self.dice.randbytes(self.dice.randrange(1, 5))
-        return (data[:position], data[:position] + noise + data[position:], noise * 300, b"")[kind]
+        longer = data[:position] + noise + data[position:]
+        other = (data[:position] + noise + data[position + len(noise) :])[: len(data)]
+        return (data[:position], longer, noise * 300, b"", other, self._another_state(data))[kind]
+
+    def _another_state(self, data):
+        """A state (or the start of an answer) with another id, other modes, or numbers that are none."""
+        if len(data) < self.dialect.state.itemsize:
+            return data
+        state = np.frombuffer(data, self.dialect.state, count=1).copy()
+        name = self.dice.choice(
+            ["message_id", "motion_generator_mode", "controller_mode", "robot_mode", "q_d", "O_T_EE_c"]
+        )
+        state[name] = np.nan if state[name].dtype.kind == "f" else self.dice.choice([0, 1, 2, 3, 4, 5, 6, 255])
+        return state.tobytes()
 
     def receive(self, timeout):
         if self.inbox:
@@ -69,7 +104,7 @@ class ChaosTransport:
 
     def receive_datagram(self):
         self.datagrams += 1
-        if self.datagrams > 60:
+        if self.datagrams > 150:
             raise NetworkException("libfranka: UDP receive: Timeout")
         self.state["message_id"] = int(self.state["message_id"]) + 1
         return self._disturb(self.state.datagram())
@@ -97,14 +132,21 @@ def by_hand(robot):
     robot.finish_motion(Q)
 
 
-def in_a_loop(robot):
+def in_loops(robot):
+    """Of all kinds, filtered and limited by what the states say."""
+    for kind in (JointPositions, JointVelocities, CartesianPose, CartesianVelocities, Torques):
+        name = "torques" if kind is Torques else kind.name
+        getattr(robot, f"control_{name}")(counting(kind), limit_rate=True)
+
+
+def counting(kind):
     count = iter(range(100))
 
     def callback(state, dt):
-        command = JointPositions(np.zeros(7))
+        command = kind(np.eye(4) if kind is CartesianPose else np.zeros(kind.size))
         return command.finished() if next(count) == 10 else command
 
-    robot.control_joint_positions(callback, limit_rate=False)
+    return callback
 
 
 def in_active_control(robot):
@@ -125,7 +167,7 @@ def session(transport, dialect, move):
     return True
 
 
-MOVES = (by_hand, in_a_loop, in_active_control)
+MOVES = (by_hand, in_loops, in_active_control)
 
 
 @pytest.mark.parametrize("move", MOVES)

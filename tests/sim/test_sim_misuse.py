@@ -34,6 +34,7 @@ def test_numbers_that_are_no_ports(realtime, ports):
         ("push", ("x", 1.0)),
         ("push", ([1.0] * 5, 1.0)),
         ("push", ([NAN] * 6, 1.0)),
+        ("push", ([1e5] * 6, 1.0)),
         ("push", ([1.0] * 6, "x")),
         ("push", ([1.0] * 6, 0.0)),
         ("place", ("abc",)),

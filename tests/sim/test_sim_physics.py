@@ -85,6 +85,13 @@ def test_external_wrench_is_estimated_with_the_vendors_sign(driver):
     np.testing.assert_allclose(state.O_F_ext_hat_K, 0.0, atol=1e-6)
 
 
+@pytest.mark.parametrize("direction", np.eye(6))
+def test_however_strong_a_push_the_numbers_stay_finite(driver, direction):
+    driver.arm.plant.push(3e4 * direction, 0.2)
+    for _ in range(300):
+        assert np.isfinite(driver.tick().reals).all()
+
+
 def test_cartesian_impedance_gives_way_like_its_spring(driver):
     driver.ask(CommandName.SET_CARTESIAN_IMPEDANCE, K_x=(500.0, 500.0, 500.0, 50.0, 50.0, 50.0))
     driver.move(GeneratorMode.CARTESIAN_POSITION, ControllerMode.CARTESIAN_IMPEDANCE)
