@@ -46,10 +46,11 @@ def single_cases(model: Model, fast: CompiledModel, q: np.ndarray, dq: np.ndarra
 def batch_cases(model: Model, fast: CompiledModel, Q: np.ndarray, dQ: np.ndarray) -> dict[str, Case]:
     """Many states, on one core unless the name says otherwise."""
     kernel = fast.kernel("evaluate")
-    blocks = kernel.bind_blocks(len(Q)) if isinstance(kernel, aot.CompiledKernel) else None
+    shared = (0, 0, None, None, None, None)
+    blocks = kernel.bind_blocks(len(Q), shared) if isinstance(kernel, aot.CompiledKernel) else None
     out = fast.evaluate(Q, dQ)
     options = Payload.none(), np.eye(4), np.eye(4), GRAVITY
-    inside = jax.jit(jax.vmap(kernel.jax, (0, 0, None, None, None, None)))
+    inside = jax.jit(jax.vmap(kernel.jax, shared))
     pure = jax.jit(jax.vmap(lambda q, dq: evaluate(model, q, dq, None, None, None, GRAVITY)))
     on_device = jnp.asarray(Q), jnp.asarray(dQ)
     n = len(Q)
