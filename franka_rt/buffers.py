@@ -13,8 +13,6 @@ import numpy as np
 
 from franka_rt.artefact import KernelException
 
-_array = np.ndarray
-
 
 class KernelArgumentError(KernelException, ValueError):
     """An argument has the wrong shape, type or structure."""
@@ -80,27 +78,28 @@ class BoundKernel:
 
     Both are tuples of arrays in the order of the kernel's leaves, float64 or int64; `results` is the one array that all
     outputs are views of. `run` allocates nothing and keeps the interpreter lock, which for a microsecond is cheaper
-    than giving it back. Not for two threads at once.
+    than giving it back; `fresh()` gives copies of the outputs of one state. Not for two threads at once.
     """
 
-    __slots__ = ("_record", "_views", "inputs", "outputs", "results", "run")
+    __slots__ = ("fresh", "inputs", "outputs", "results", "run")
 
     def __init__(
         self, function: Any, inputs: tuple, outputs: tuple, results: np.ndarray, leaves: Sequence[Leaf], *more: Any
     ) -> None:
         self.inputs, self.outputs, self.results = inputs, outputs, results
-        # the fields of a record: taking one apart is three times faster than making its views one by one
-        self._record = np.dtype([(f"{i}", leaf.word, leaf.shape) for i, leaf in enumerate(leaves)])
-        self._views: Callable[..., Any] = tuple
-        if len(leaves) > 1:
-            self._views = itemgetter(*self._record.fields or ())
-        elif leaves:
-            self._views = lambda record: (record["0"],)
-        self.run = partial(function, pointers((*inputs, *outputs)), *more)
+        self.run: Callable[[], Any] = partial(function, pointers((*inputs, *outputs)), *more)
+        self.fresh = _copier(results, outputs, leaves)
 
-    def fresh(self) -> tuple[np.ndarray, ...]:
-        """Copies of the outputs of one state, views of one new array."""
-        return self._views(_array((), self._record, self.results.copy()))
+
+def _copier(results: np.ndarray, outputs: tuple, leaves: Sequence[Leaf]) -> Callable[[], tuple[np.ndarray, ...]]:
+    """A function that gives copies of the outputs of one state, views of one new array."""
+    if len(leaves) < 2:
+        copies = [array.copy for array in outputs]
+        return lambda: tuple([copy() for copy in copies])
+    # the fields of a record: taking one apart is three times faster than making its views one by one
+    record = np.dtype([(f"{i}", leaf.word, leaf.shape) for i, leaf in enumerate(leaves)])
+    fields, copy, array = itemgetter(*(f"{i}" for i in range(len(leaves)))), results.copy, np.ndarray
+    return lambda: fields(array((), record, copy()))
 
 
 def _has_c_rows(array: np.ndarray, dtype: np.dtype) -> bool:
