@@ -131,9 +131,7 @@ class Kernel:
                 for buffer, leaf in zip(bound.inputs, self.inputs, strict=True)
             )
             self._local.state = bound, slots
-        if not self._plain or len(arguments) != len(slots):
-            arguments = self._leaves(arguments)
-        for (buffer, dtype, shape, check), value in zip(slots, arguments, strict=True):
+        for (buffer, dtype, shape, check), value in zip(slots, self._leaves(arguments), strict=True):
             if type(value) is ndarray and value.dtype is dtype and value.shape == shape:
                 buffer[...] = value
             else:
