@@ -8,7 +8,8 @@ from functools import cache
 from importlib import resources
 
 from franka_jax.aot.entry_points import entry_points
-from franka_jax.aot.expression import BOOL, FLOAT, INT, Graph
+from franka_jax.aot.expression import Graph
+from franka_jax.aot.nodes import BOOL, FLOAT, INT
 from franka_jax.aot.scalarize import Program
 from franka_jax.aot.schedule import Group, schedule
 
