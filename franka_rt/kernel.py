@@ -123,26 +123,34 @@ class Kernel:
             KernelArgumentError: an argument has the wrong shape, type or structure.
         """
         try:
-            bound, slots = self._local.state
+            slots, run, fresh, buffers = self._local.state
         except AttributeError:  # the first call of this thread
-            bound = self.bind()
-            slots = tuple(
-                (buffer, buffer.dtype, buffer.shape, leaf.check)
-                for buffer, leaf in zip(bound.inputs, self.inputs, strict=True)
-            )
-            self._local.state = bound, slots
-        for (buffer, dtype, shape, check), value in zip(slots, self._leaves(arguments), strict=True):
+            slots, run, fresh, buffers = self._local.state = self._state()
+        if not self._plain or len(arguments) != len(slots):
+            arguments = tuple(self._leaves(arguments))
+        for (buffer, dtype, shape, check), value in zip(slots, arguments):  # noqa: B905 (equally long, and strict is slow)
             if type(value) is ndarray and value.dtype is dtype and value.shape == shape:
                 buffer[...] = value
             else:
                 buffer[...] = check(value)
-        bound.run()
+        run()
         if out is None:
-            fresh = bound.fresh()
-            return self._build(fresh if self._only_words else list(map(_as_declared, fresh, self.outputs)))
-        for target, buffer in zip(self._targets(out, ()), bound.outputs, strict=True):
+            return fresh()
+        for target, buffer in zip(self._targets(out, ()), buffers, strict=True):
             target[...] = buffer
         return out
+
+    def _state(self) -> tuple[Any, ...]:
+        """What calls for one state need: per input its buffer, type, shape and check; `run`; a function giving fresh
+        results; the buffers of the outputs.
+        """
+        bound = self.bind()
+        leaves = zip(bound.inputs, self.inputs, strict=True)
+        slots = tuple((buffer, buffer.dtype, buffer.shape, leaf.check) for buffer, leaf in leaves)
+        fresh, build, outputs = bound.fresh, self._build, self.outputs
+        if not self._only_words:
+            return slots, bound.run, lambda: build(list(map(_as_declared, fresh(), outputs))), bound.outputs
+        return slots, bound.run, fresh if build is tuple else lambda: build(fresh()), bound.outputs
 
     def _leaves(self, arguments: tuple[Any, ...]) -> Sequence[Any]:
         if self._plain and len(arguments) == len(self.inputs):
