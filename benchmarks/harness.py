@@ -15,10 +15,22 @@ RESULTS = Path(__file__).parent / "results"
 
 
 class Case(NamedTuple):
-    """One thing to time: `run` does `units` units of work (states) per call."""
+    """One thing to time: `run` does `units` units of work (states) per call. What runs in another process has `timed`
+    instead, which gives the seconds of a number of calls there.
+    """
 
-    run: Callable[[], object]
+    run: Callable[[], object] = lambda: None
     units: int = 1
+    timed: Callable[[int], float] | None = None
+
+    def seconds(self, repetitions: int) -> float:
+        """The time of so many calls."""
+        if self.timed is not None:
+            return self.timed(repetitions)
+        start = time.perf_counter()
+        for _ in range(repetitions):
+            self.run()
+        return time.perf_counter() - start
 
 
 class Timing(NamedTuple):
@@ -34,13 +46,8 @@ class Timing(NamedTuple):
 
 def _repetitions(case: Case, seconds: float) -> int:
     """Calls that take about `seconds`, from the fastest of some calls: a disturbed one would leave caches cold."""
-    case.run()
-    spent = []
-    for _ in range(10):
-        start = time.perf_counter()
-        case.run()
-        spent.append(time.perf_counter() - start)
-    return max(1, int(seconds / max(min(spent), 1e-7)))
+    case.seconds(1)
+    return max(1, int(seconds / max(min(case.seconds(1) for _ in range(10)), 1e-7)))
 
 
 def measure(cases: Mapping[str, Case], rounds: int = 40, seconds: float = 0.004) -> dict[str, Timing]:
@@ -49,10 +56,7 @@ def measure(cases: Mapping[str, Case], rounds: int = 40, seconds: float = 0.004)
     samples: dict[str, list[float]] = {name: [] for name in cases}
     for _ in range(rounds):
         for name, case in cases.items():
-            start = time.perf_counter()
-            for _ in range(repetitions[name]):
-                case.run()
-            spent = time.perf_counter() - start
+            spent = case.seconds(repetitions[name])
             samples[name].append(1e6 * spent / (repetitions[name] * case.units))
     return {name: Timing(float(np.median(x)), *np.quantile(x, (0.1, 0.9)).tolist()) for name, x in samples.items()}
 

@@ -15,30 +15,23 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache, partial
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from franka_rt.artefact import Artefact, KernelException, open_library, read, write
-from franka_rt.buffers import BoundKernel, KernelArgumentError, Leaf, aligned, as_rows, row_target, split
-from franka_rt.structure import flatten, is_plain, unflatten
+from franka_rt.buffers import BoundKernel, KernelArgumentError, Leaf, aligned, as_rows, row_target, split, words
+from franka_rt.rows import parts_of, run_rows
+from franka_rt.structure import flatten, is_plain, leaf_count, unflatten
 
 __all__ = ["BoundKernel", "Kernel", "KernelArgumentError", "KernelException", "Leaf", "load"]
-
-#: States per thread below which a further thread costs more than it gains.
-MIN_STATES_PER_THREAD = 256
 
 
 def _as_declared(array: np.ndarray, leaf: Leaf) -> np.ndarray:
     return array.astype(leaf.dtype, copy=False)
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="kernel")
 
 
 class Kernel:
@@ -109,19 +102,22 @@ class Kernel:
             results = aligned(sum(leaf.size for leaf in self.outputs))
         return BoundKernel(self._one, inputs, split(results, self.outputs), results, self.outputs)
 
-    def bind_blocks(self, states: int) -> BoundKernel:
-        """Buffers in the kernel's own layout: every leaf is an array (blocks, *shape, lanes), state i is block
-        i // lanes, lane i % lanes. The fastest way to evaluate very many states.
+    def bind_blocks(self, states: int, in_axes: Sequence[int | None] | None = None) -> BoundKernel:
+        """Buffers in the kernel's own layout, the fastest way to evaluate very many states: every leaf is an array
+        (blocks, *shape, lanes), state i is block i // lanes, lane i % lanes. An argument whose entry of `in_axes` is
+        None holds for all states: its leaves are arrays (*shape, lanes), to be filled along all lanes.
         """
-        blocks, lanes = -(-states // self.lanes), self.lanes
-        sizes = [blocks * lanes * sum(leaf.size for leaf in leaves) for leaves in (self.inputs, self.outputs)]
-        memory, results = map(aligned, sizes)
-        inputs, outputs = (
-            split(m, x, (blocks,), (lanes,)) for m, x in ((memory, self.inputs), (results, self.outputs))
+        blocks, lanes, axes = -(-states // self.lanes), self.lanes, self._axes(in_axes)
+        inputs = tuple(
+            split(aligned(leaf.size * lanes * (blocks if axis else 1)), [leaf], (blocks,) * axis, (lanes,))[0]
+            for leaf, axis in zip(self.inputs, axes, strict=True)
         )
-        return BoundKernel(
-            partial(self._handle.kernel_blocks, ctypes.c_int64(blocks)), inputs, outputs, results, self.outputs
-        )
+        results = aligned(blocks * lanes * sum(leaf.size for leaf in self.outputs))
+        outputs = split(results, self.outputs, (blocks,), (lanes,))
+        sizes = [leaf.size * axis for leaf, axis in zip(self.inputs, axes, strict=True)]
+        strides = words([*sizes, *(leaf.size for leaf in self.outputs)])
+        function = partial(self._handle.kernel_blocks, ctypes.c_int64(blocks))
+        return BoundKernel(function, inputs, outputs, results, self.outputs, strides)
 
     # one state ------------------------------------------------------------------------------------------------------
 
@@ -132,21 +128,34 @@ class Kernel:
             KernelArgumentError: an argument has the wrong shape, type or structure.
         """
         try:
-            bound = self._local.bound
+            slots, run, fresh, buffers = self._local.state
         except AttributeError:  # the first call of this thread
-            bound = self._local.bound = self.bind()
-        for buffer, value, leaf in zip(bound.inputs, self._leaves(arguments), self.inputs, strict=True):
-            if type(value) is np.ndarray and value.dtype is buffer.dtype and value.shape == buffer.shape:
+            slots, run, fresh, buffers = self._local.state = self._state()
+        if not self._plain or len(arguments) != len(slots):
+            arguments = tuple(self._leaves(arguments))
+        for (buffer, dtype, shape, check), value in zip(slots, arguments):  # noqa: B905 (equally long, and strict is slow)
+            if type(value) is ndarray and value.dtype is dtype and value.shape == shape:
                 buffer[...] = value
             else:
-                buffer[...] = leaf.check(value)
-        bound.run()
+                buffer[...] = check(value)
+        run()
         if out is None:
-            fresh = bound.fresh()
-            return self._build(fresh if self._only_words else list(map(_as_declared, fresh, self.outputs)))
-        for target, buffer in zip(self._targets(out, ()), bound.outputs, strict=True):
+            return fresh()
+        for target, buffer in zip(self._targets(out, ()), buffers, strict=True):
             target[...] = buffer
         return out
+
+    def _state(self) -> tuple[Any, ...]:
+        """What calls for one state need: per input its buffer, type, shape and check; `run`; a function giving fresh
+        results; the buffers of the outputs.
+        """
+        bound = self.bind()
+        leaves = zip(bound.inputs, self.inputs, strict=True)
+        slots = tuple((buffer, buffer.dtype, buffer.shape, leaf.check) for buffer, leaf in leaves)
+        fresh, build, outputs = bound.fresh, self._build, self.outputs
+        if not self._only_words:
+            return slots, bound.run, lambda: build(list(map(_as_declared, fresh(), outputs))), bound.outputs
+        return slots, bound.run, fresh if build is tuple else lambda: build(fresh()), bound.outputs
 
     def _leaves(self, arguments: tuple[Any, ...]) -> Sequence[Any]:
         if self._plain and len(arguments) == len(self.inputs):
@@ -185,7 +194,7 @@ class Kernel:
         Raises:
             KernelArgumentError: wrong shape, type or structure, or unequal N.
         """
-        axes = self._axes(arguments, in_axes)
+        axes = self._axes(in_axes)
         arrays = [leaf.check(x, axis) for leaf, x, axis in zip(self.inputs, self._leaves(arguments), axes, strict=True)]
         lengths = {len(array) for array, axis in zip(arrays, axes, strict=True) if axis}
         if len(lengths) != 1:
@@ -204,14 +213,14 @@ class Kernel:
             x if x.dtype == leaf.dtype else x.astype(leaf.dtype) for x, leaf in zip(views, self.outputs, strict=True)
         ]
 
-    def _axes(self, arguments: tuple[Any, ...], in_axes: Sequence[int | None] | None) -> list[int]:
+    def _axes(self, in_axes: Sequence[int | None] | None) -> list[int]:
         """1 for every leaf with a leading axis, else 0."""
         if in_axes is None:
             return [1] * len(self.inputs)
-        if len(in_axes) != len(arguments) or set(in_axes) - {0, None}:
-            raise KernelArgumentError(f"{self.name}.batch: in_axes must hold 0 or None for each of the arguments")
         described = self._arguments["tuple"] if self._arguments else ()
-        return [int(axis == 0) for axis, d, x in zip(in_axes, described, arguments, strict=True) for _ in flatten(d, x)]
+        if len(in_axes) != len(described) or set(in_axes) - {0, None}:
+            raise KernelArgumentError(f"{self.name}: in_axes must hold 0 or None for each of the arguments")
+        return [int(axis == 0) for axis, part in zip(in_axes, described, strict=True) for _ in range(leaf_count(part))]
 
     def run_batch(
         self,
@@ -224,38 +233,12 @@ class Kernel:
         """The work of `batch` on checked leaves: inputs with (axis 1) or without (0) the leading axis, and targets."""
         sources = [as_rows(x, leaf.word, axis) for x, leaf, axis in zip(arrays, self.inputs, axes, strict=True)]
         results = [row_target(target, leaf.word) for target, leaf in zip(targets, self.outputs, strict=True)]
-        buffers = [*sources, *results]
-        moving = [*axes, *([1] * len(results))]
-        strides = [
-            array.strides[0] if moves and states > 1 else 8 * bool(moves)
-            for array, moves in zip(buffers, moving, strict=True)
-        ]
-        words = (ctypes.c_int64 * max(len(strides), 1))(*(stride // 8 for stride in strides))
-        addresses = [array.ctypes.data for array in buffers]
-
-        def run(first: int, last: int) -> None:
-            moved = (ctypes.c_void_p * max(len(addresses), 1))(
-                *(a + first * s for a, s in zip(addresses, strides, strict=True))
-            )
-            if self._many(ctypes.c_int64(last - first), moved, words):
-                raise MemoryError(f"{self.name}.batch")
-
-        for task in self._share(states, threads, run):
-            task.result()
+        parts = parts_of(states, threads, self.lanes)
+        if not run_rows(self._many, parts, [*sources, *results], [*axes, *([1] * len(results))]):
+            raise MemoryError(f"{self.name}.batch")
         for target, result in zip(targets, results, strict=True):
             if target is not result:
                 target[...] = result
-
-    def _share(self, states: int, threads: int, run: Any) -> Iterator[Any]:
-        count = max(1, min(threads, states // MIN_STATES_PER_THREAD))
-        if count == 1:
-            run(0, states)
-            return
-        size = -(-states // (count * self.lanes)) * self.lanes
-        starts = range(0, states, size)
-        tasks = [_pool().submit(run, start, min(start + size, states)) for start in starts[1:]]
-        run(0, size)
-        yield from tasks
 
 
 def load(path: str | os.PathLike[str]) -> Kernel:

@@ -21,6 +21,16 @@ def is_plain(description: Description) -> bool:
     )
 
 
+def leaf_count(description: Description) -> int:
+    """How many arrays are in it."""
+    if description is None:
+        return 0
+    if "leaf" in description:
+        return 1
+    parts = next(part for key, part in description.items() if key != "object")
+    return sum(map(leaf_count, parts.values() if isinstance(parts, dict) else parts))
+
+
 def flatten(description: Description, value: Any, where: str = "the arguments") -> list[Any]:
     """The leaves of `value`, in order.
 

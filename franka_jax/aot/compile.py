@@ -14,7 +14,8 @@ from typing import Any
 import jax
 
 from franka_jax.aot.describe import argument_names, describe, leaf_entries, leaf_names
-from franka_jax.aot.emit_c import INTERFACE_VERSION, emit
+from franka_jax.aot.emit_c import emit
+from franka_jax.aot.entry_points import INTERFACE_VERSION
 from franka_jax.aot.fallback import XlaKernel
 from franka_jax.aot.kernel import CompiledKernel
 from franka_jax.aot.scalarize import Program, scalarize, trace

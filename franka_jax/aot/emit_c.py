@@ -7,14 +7,12 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import resources
 
-import numpy as np
-
-from franka_jax.aot.expression import BOOL, FLOAT, INT, Graph
+from franka_jax.aot.entry_points import entry_points
+from franka_jax.aot.expression import Graph
+from franka_jax.aot.nodes import BOOL, FLOAT, INT
 from franka_jax.aot.scalarize import Program
 from franka_jax.aot.schedule import Group, schedule
 
-#: Version of the binary interface (docs/kernels.md); compiled into the kernel and written into its manifest.
-INTERFACE_VERSION = 1
 #: The compiler's time grows faster than linearly with the length of a function: longer programs are split into parts of
 #: PART_SIZE, which costs 20 % in time at most (values cross in memory) and saves up to half of the compilation.
 LONGEST_PART = 2500
@@ -204,48 +202,5 @@ def emit(program: Program, name: str = "kernel") -> str:
     lines.append(f"    real scratch[{max(slots, 1)}] UNUSED;")
     lines += [f"    part_{index}(buffers, scratch);" for index in range(len(parts))]
     lines += [f"    {line}" for line in constant]
-    lines += ["}", "", _entry_points(program)]
+    lines += ["}", "", entry_points(program)]
     return "\n".join(lines)
-
-
-def _sizes(shapes: Iterable[tuple[int, ...]]) -> list[int]:
-    return [int(np.prod(shape)) for shape in shapes]
-
-
-def _entry_points(program: Program) -> str:
-    inputs, outputs = _sizes(program.input_shapes), _sizes(program.output_shapes)
-    sizes = [*inputs, *outputs]
-    start = [sum(sizes[:i]) for i in range(len(sizes))]
-    rows = max(sum(sizes), 1)
-    load, fixed, save = [], [], []
-    for k, size in enumerate(sizes):
-        if size == 0:
-            continue
-        address, stride = f"rows + {start[k]}", f"strides[{k}]"
-        if k < len(inputs):
-            fixed.append(f"        if ({stride} == 0) broadcast_leaf({address}, {size}, buffers[{k}]);")
-            source = f"(const double *)buffers[{k}] + state * {stride}"
-            load.append(f"            if ({stride} != 0) load_{size}({address}, {source}, {stride}, count);")
-        else:
-            save.append(
-                f"            store_{size}({address}, (double *)buffers[{k}] + state * {stride}, {stride}, count);"
-            )
-    transfers = [f"LOAD_OF({size})" for size in sorted(set(inputs) - {0})]
-    transfers += [f"STORE_OF({size})" for size in sorted(set(outputs) - {0})]
-    pointers = "\n".join(f"        local[{k}] = rows + {start[k]};" for k in range(len(sizes)))
-    steps = "\n".join(f"        local[{k}] = (real *)buffers[{k}] + block * {size};" for k, size in enumerate(sizes))
-    template = resources.files("franka_jax.aot").joinpath("entry.h").read_text(encoding="utf-8")
-    values = {
-        "VERSION": INTERFACE_VERSION,
-        "BUFFERS": max(len(sizes), 1),
-        "ROWS": rows,
-        "POINTERS": pointers,
-        "STEPS": steps,
-        "FIXED": "\n".join(fixed),
-        "LOAD": "\n".join(load),
-        "SAVE": "\n".join(save),
-        "TRANSFERS": "\n".join(transfers),
-    }
-    for key, value in values.items():
-        template = template.replace(f"@{key}@", str(value))
-    return template

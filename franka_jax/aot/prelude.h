@@ -290,6 +290,40 @@ INLINE void store_leaf(const pack *rows, const int size, double *target, const i
         else store_leaf(rows, size, target, stride, count); \
     }
 
+/* Results that no cache can hold are written past the caches: a store that waits for its line to be fetched first costs
+ * twice the memory traffic. Such stores take whole aligned vectors, so `phase` words, by which a leaf is off alignment,
+ * wait in front of `flat` for the next block. `lines` is what `size` rows become, at the aligned address before
+ * `target`; memory before `target` itself is not touched. */
+#define STREAM_BYTES (1 << 21)
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__SSE2__)
+#define CAN_STREAM 1
+#if defined(__clang__)
+#define PAST_CACHES(address, value) __builtin_nontemporal_store(value, address)
+#elif NATIVE_LANES == 8
+#define PAST_CACHES(address, value) __builtin_ia32_movntpd512((double *)(address), value)
+#elif NATIVE_LANES == 4
+#define PAST_CACHES(address, value) __builtin_ia32_movntpd256((double *)(address), value)
+#else
+#define PAST_CACHES(address, value) __builtin_ia32_movntpd((double *)(address), value)
+#endif
+#define STREAM_END() __builtin_ia32_sfence()
+#else
+#define CAN_STREAM 0
+#define PAST_CACHES(address, value) (*(address) = (value))
+#define STREAM_END() (void)0
+#endif
+static __attribute__((noinline, unused)) void stream(const pack *lines, const int64_t size, double *target, const int phase,
+                                                     const int first) {
+    if (size == 0) return;
+    pack *aligned = (pack *)(target - phase);
+    if (first && phase)
+        for (int l = phase; l < NATIVE_LANES; l++) target[l - phase] = lines[0][l];
+    else
+        PAST_CACHES(aligned, lines[0]);
+    for (int64_t i = 1; i < size; i++) PAST_CACHES(aligned + i, lines[i]);
+}
+INLINE int phase_of(const void *address) { return (int)((uintptr_t)address / 8 % NATIVE_LANES); }
+
 /* One state for all. */
 INLINE void broadcast_leaf(pack *rows, const int size, const double *source) {
     for (int i = 0; i < size; i++)

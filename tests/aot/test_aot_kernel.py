@@ -216,16 +216,43 @@ def test_one_argument_for_all_states(plain):
         np.testing.assert_array_equal(f, e)
 
 
-def test_blocks_are_the_same_numbers(plain):
+#: More than a cache holds: results are written past the caches, in whole aligned vectors.
+MANY = 40_003
+
+
+@pytest.fixture(scope="module")
+def many(plain):
+    """Arguments of many states, and their results computed in parts that fit into the cache."""
     rng = np.random.default_rng(0)
-    n = 3 * plain.lanes
-    a, b = rng.normal(size=(n, 3, 4)), rng.normal(size=(n, 4))
-    bound = plain.bind_blocks(n)
-    for target, x in zip(bound.inputs, (a, b), strict=True):
-        target[...] = np.moveaxis(x.reshape(3, plain.lanes, *x.shape[1:]), 1, -1)
+    a, b = rng.normal(size=(3, 4)), rng.normal(size=(MANY, 4))
+    parts = [plain.batch(a, b[i : i + 1000], in_axes=(None, 0)) for i in range(0, MANY, 1000)]
+    return a, b, [np.concatenate(x) for x in zip(*parts, strict=True)]
+
+
+@pytest.mark.parametrize("offset", [0, 1, 2, 3, 5, 7])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_many_states_at_every_alignment(plain, many, offset, threads):
+    a, b, expected = many
+    memory = [np.full(x.size + 16, 7.25) for x in expected]
+    out = tuple(m[offset : offset + x.size].reshape(x.shape) for m, x in zip(memory, expected, strict=True))
+    plain.batch(a, b, in_axes=(None, 0), out=out, threads=threads)
+    for m, f, e in zip(memory, out, expected, strict=True):
+        np.testing.assert_array_equal(f, e)
+        assert (m[:offset] == 7.25).all()
+        assert (m[offset + f.size :] == 7.25).all()
+
+
+@pytest.mark.parametrize("blocks", [3, 6000])
+@pytest.mark.parametrize("shared", [False, True])
+def test_blocks_are_the_same_numbers(plain, many, blocks, shared):
+    a, b = many[0], np.resize(many[1], (blocks * plain.lanes, 4))
+    bound = plain.bind_blocks(len(b), (None, 0) if shared else None)
+    assert bound.inputs[0].shape == (*([] if shared else [blocks]), 3, 4, plain.lanes)
+    bound.inputs[0][...] = a[..., None]
+    bound.inputs[1][...] = np.moveaxis(b.reshape(blocks, plain.lanes, 4), 1, -1)
     bound.run()
-    expected = plain.batch(a, b)[0]
-    np.testing.assert_array_equal(np.moveaxis(bound.outputs[0], -1, 1).reshape(n, 3), expected)
+    for found, expected in zip(bound.outputs, plain.batch(a, b, in_axes=(None, 0)), strict=True):
+        np.testing.assert_array_equal(np.moveaxis(found, -1, 1).reshape(expected.shape), expected)
 
 
 @pytest.mark.parametrize(
@@ -478,6 +505,6 @@ def test_long_functions_are_split(agrees):
 
 
 def test_interface_version_is_the_same_on_both_sides():
-    from franka_jax.aot import emit_c
+    from franka_jax.aot import entry_points
 
-    assert emit_c.INTERFACE_VERSION == artefact.INTERFACE_VERSION
+    assert entry_points.INTERFACE_VERSION == artefact.INTERFACE_VERSION

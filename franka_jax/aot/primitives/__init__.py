@@ -1,6 +1,6 @@
 """Rules that turn JAX primitives into scalar expressions, one file per family."""
 
-from franka_jax.aot.primitives import control, elementwise, indexing, linear_algebra, reductions, structure
+from franka_jax.aot.primitives import control, elementwise, indexing, linear_algebra, reductions, selection, structure
 from franka_jax.aot.primitives.registry import (
     RULES,
     Operation,
@@ -24,5 +24,6 @@ __all__ = [
     "kind_of",
     "linear_algebra",
     "reductions",
+    "selection",
     "structure",
 ]

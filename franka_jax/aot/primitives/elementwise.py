@@ -1,4 +1,4 @@
-"""Element-wise primitives."""
+"""Element-wise arithmetic and functions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from franka_jax.aot.expression import BOOL, FLOAT, INT, Graph
+from franka_jax.aot.expression import Graph
+from franka_jax.aot.nodes import BOOL, FLOAT, INT
 from franka_jax.aot.primitives.registry import Operation, Refs, Unsupported, elementwise, kind_of, rule
 
 #: JAX's name -> name in the C library.
@@ -215,50 +216,3 @@ def _pow(op: Operation, a: Refs, b: Refs) -> Refs:
 def _round(op: Operation, a: Refs) -> Refs:
     half_away = int(op.params["rounding_method"]) == 0
     return elementwise(partial(op.graph.unary, "round" if half_away else "rint"), a)
-
-
-@rule("is_finite")
-def _is_finite(op: Operation, a: Refs) -> Refs:
-    graph, largest = op.graph, op.graph.constant(float(np.finfo(op.inputs[0].dtype).max))
-    return elementwise(lambda r: graph.compare("le", graph.unary("fabs", r), largest), a)
-
-
-@rule("not")
-def _not(op: Operation, a: Refs) -> Refs:
-    graph = op.graph
-    if kind_of(op.dtype) == BOOL:
-        return elementwise(graph.invert, a)
-    return finish(op, elementwise(lambda r: graph.integer("ixor", operator.xor, r, graph.constant(-1)), a))
-
-
-@rule("clamp")
-def _clamp(op: Operation, low: Refs, x: Refs, high: Refs) -> Refs:
-    largest, smallest = (binary_operation(op.graph, name, op.dtype) for name in ("max", "min"))
-    return elementwise(lambda l, r, h: smallest(h, largest(l, r)), low, x, high)
-
-
-@rule("select_n")
-def _select_n(op: Operation, which: Refs, *cases: Refs) -> Refs:
-    graph = op.graph
-    if op.inputs[0].dtype == np.bool_:
-        return elementwise(lambda c, *x: graph.select(c, x[-1], x[0]), which, *cases)
-
-    def choose(index: int, *values: int) -> int:
-        chosen = values[-1]
-        for i in range(len(values) - 2, -1, -1):
-            chosen = graph.select(graph.compare("le", index, graph.constant(i)), values[i], chosen)
-        return chosen
-
-    return elementwise(choose, which, *cases)
-
-
-@rule("convert_element_type")
-def _convert(op: Operation, a: Refs) -> Refs:
-    return finish(op, elementwise(lambda r: op.graph.convert(r, kind_of(op.dtype)), a))
-
-
-@rule(
-    "copy", "copy_p", "stop_gradient", "reduce_precision", "optimization_barrier", "device_put", "pvary", "real", "conj"
-)
-def _identity(op: Operation, *values: Refs) -> list[Refs]:
-    return list(values)  # of real numbers

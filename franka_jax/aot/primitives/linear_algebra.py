@@ -7,7 +7,8 @@ from functools import reduce
 
 import numpy as np
 
-from franka_jax.aot.expression import FLOAT, Graph
+from franka_jax.aot.expression import Graph
+from franka_jax.aot.nodes import FLOAT
 from franka_jax.aot.primitives.registry import Operation, Refs, Unsupported, elementwise, kind_of, rule
 
 

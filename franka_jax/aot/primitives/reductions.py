@@ -8,7 +8,8 @@ from functools import partial, reduce
 
 import numpy as np
 
-from franka_jax.aot.expression import FLOAT, Graph
+from franka_jax.aot.expression import Graph
+from franka_jax.aot.nodes import FLOAT
 from franka_jax.aot.primitives.elementwise import binary_operation, finish
 from franka_jax.aot.primitives.registry import Operation, Refs, Unsupported, constants, elementwise, kind_of, rule
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from franka_jax.aot.expression import BOOL, FLOAT, INT, Graph
+from franka_jax.aot.expression import Graph
+from franka_jax.aot.nodes import BOOL, FLOAT, INT
 
 #: An array of references into a graph, with the shape of the value it stands for.
 Refs = np.ndarray
