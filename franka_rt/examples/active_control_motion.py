@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import sys
 
-from franka_rt.examples.generate_joint_position_motion import Motion
+from franka_rt.examples.generate_joint_position_motion import SECONDS, Motion
 from franka_rt.examples.runner import main
 from franka_rt.examples.setup import prepare
 from franka_rt.robot import Robot
 
 
-def run(robot: Robot) -> None:
+def run(robot: Robot, seconds: float = SECONDS) -> None:
     """Read a state, write a command, until a command is finished; leaving the block early stops the arm."""
     prepare(robot)
-    next_command = Motion()
+    next_command = Motion(seconds)
     with robot.start_joint_position_control() as control:
         while not control.finished:
             state, dt = control.read_once()

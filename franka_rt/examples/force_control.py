@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import sys
 
-import numpy as np
-
 from franka_rt.commands import Torques
 from franka_rt.errors import InvalidOperationException
 from franka_rt.examples.cartesian_impedance_control import DAMPING, STIFFNESS, error
@@ -28,8 +26,9 @@ INTEGRAL = 3.0  # 1/s
 class ForceControl:
     """Torque callback: f = F + k_i integral(F - measured) downwards, an impedance in the other five directions."""
 
-    def __init__(self, model: Model) -> None:
-        self.model, self.time, self.integral, self.measured = model, 0.0, 0.0, 0.0
+    def __init__(self, model: Model, seconds: float) -> None:
+        self.model, self.seconds = model, seconds
+        self.time = self.integral = self.measured = 0.0
 
     def __call__(self, state: RobotState, dt: float) -> Torques:
         """(7,) N m. The force is measured against what the sensors showed at the beginning."""
@@ -38,21 +37,21 @@ class ForceControl:
         self.time += dt
         if abs(state.O_T_EE[2, 3] - self.goal[2, 3]) > FAR:
             raise InvalidOperationException("The surface gave way by more than 1 cm: there is nothing to press on.")
-        wanted = FORCE * (quintic(self.time, RAMP)[0] - quintic(self.time - SECONDS + RAMP, RAMP)[0])
+        wanted = FORCE * (quintic(self.time, RAMP)[0] - quintic(self.time - self.seconds + RAMP, RAMP)[0])
         pressed = self.offset - state.O_F_ext_hat_K[2]  # what the arm exerts on the surface counts positive upwards
         self.integral += INTEGRAL * (wanted - pressed) * dt
-        self.measured = pressed if self.time < SECONDS - RAMP else self.measured
+        self.measured = pressed if self.time < self.seconds - RAMP else self.measured
         J = self.model.zero_jacobian("end_effector", state)
         wrench = STIFFNESS * error(self.goal, state.O_T_EE) - DAMPING * (J @ state.dq)
         wrench[2] = -wanted - self.integral - DAMPING[2] * (J[2] @ state.dq)
         command = Torques(J.T @ wrench + self.model.coriolis(state))
-        return command.finished() if self.time >= SECONDS else command
+        return command.finished() if self.time >= self.seconds else command
 
 
-def run(robot: Robot) -> float:
+def run(robot: Robot, seconds: float = SECONDS) -> float:
     """Press; the force (N) just before it fades."""
     set_behavior(robot)
-    law = ForceControl(robot.load_model())
+    law = ForceControl(robot.load_model(), seconds)
     robot.control_torques(law)
     print(f"Pressed with {law.measured:.2f} N. {robot.loop_statistics}")
     return law.measured

@@ -39,10 +39,10 @@ class Circle:
         return command.finished() if self.time >= self.seconds else command
 
 
-def run(robot: Robot) -> None:
+def run(robot: Robot, seconds: float = SECONDS) -> None:
     """Around once."""
     prepare(robot)
-    robot.control_cartesian_pose(Circle())
+    robot.control_cartesian_pose(Circle(seconds))
     print(f"Done. {robot.loop_statistics}")
 
 

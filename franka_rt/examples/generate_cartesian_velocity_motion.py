@@ -22,20 +22,20 @@ WAY, SECONDS = 0.1 * np.array([1, 0, -1, 0, 0, 0]) / np.sqrt(2), 5.0  # m in bas
 class Motion:
     """The callback."""
 
-    def __init__(self) -> None:
-        self.time = 0.0
+    def __init__(self, seconds: float = SECONDS) -> None:
+        self.time, self.seconds = 0.0, seconds
 
     def __call__(self, state: RobotState, dt: float) -> CartesianVelocities:
         """The twist of the end effector in base axes, m/s and rad/s."""
         self.time += dt
-        command = CartesianVelocities(WAY * bump(self.time, SECONDS)[1])
-        return command.finished() if self.time >= SECONDS else command
+        command = CartesianVelocities(WAY * bump(self.time, self.seconds)[1])
+        return command.finished() if self.time >= self.seconds else command
 
 
-def run(robot: Robot) -> None:
+def run(robot: Robot, seconds: float = SECONDS) -> None:
     """Move out and back."""
     prepare(robot)
-    robot.control_cartesian_velocities(Motion())
+    robot.control_cartesian_velocities(Motion(seconds))
     print(f"Done. {robot.loop_statistics}")
 
 

@@ -21,23 +21,23 @@ AMPLITUDE, SECONDS = 0.2, 5.0  # rad, s
 class Motion:
     """The callback: a constant pose with an elbow, which is joint 3 (rad) and the sign of joint 4."""
 
-    def __init__(self) -> None:
-        self.time = 0.0
+    def __init__(self, seconds: float = SECONDS) -> None:
+        self.time, self.seconds = 0.0, seconds
 
     def __call__(self, state: RobotState, dt: float) -> CartesianPose:
         """Begin at the elbow that the robot reports as commanded, and keep its sign."""
         if self.time == 0.0:
             self.pose, self.elbow = state.O_T_EE_c, state.elbow_c
         self.time += dt
-        position = self.elbow[0] + AMPLITUDE * bump(self.time, SECONDS)[0]
+        position = self.elbow[0] + AMPLITUDE * bump(self.time, self.seconds)[0]
         command = CartesianPose(self.pose, elbow=(position, self.elbow[1]))
-        return command.finished() if self.time >= SECONDS else command
+        return command.finished() if self.time >= self.seconds else command
 
 
-def run(robot: Robot) -> None:
+def run(robot: Robot, seconds: float = SECONDS) -> None:
     """Swing it out and back."""
     prepare(robot)
-    robot.control_cartesian_pose(Motion())
+    robot.control_cartesian_pose(Motion(seconds))
     print(f"Done. {robot.loop_statistics}")
 
 

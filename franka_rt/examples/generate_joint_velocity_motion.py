@@ -22,20 +22,20 @@ AMPLITUDE, SECONDS = 0.2 * np.array([0, 0, 0, 1, 1, 1, 1]), 4.0  # rad, s
 class Motion:
     """The callback. A velocity that has to end at rest: the profile's rate is zero at the end."""
 
-    def __init__(self) -> None:
-        self.time = 0.0
+    def __init__(self, seconds: float = SECONDS) -> None:
+        self.time, self.seconds = 0.0, seconds
 
     def __call__(self, state: RobotState, dt: float) -> JointVelocities:
         """The rate of the profile, rad/s."""
         self.time += dt
-        command = JointVelocities(AMPLITUDE * bump(self.time, SECONDS)[1])
-        return command.finished() if self.time >= SECONDS else command
+        command = JointVelocities(AMPLITUDE * bump(self.time, self.seconds)[1])
+        return command.finished() if self.time >= self.seconds else command
 
 
-def run(robot: Robot) -> None:
+def run(robot: Robot, seconds: float = SECONDS) -> None:
     """Move out and back."""
     prepare(robot)
-    robot.control_joint_velocities(Motion())
+    robot.control_joint_velocities(Motion(seconds))
     print(f"Done. {robot.loop_statistics}")
 
 

@@ -18,6 +18,11 @@ WIDTH, SPEED, FORCE = 0.03, 0.1, 20.0  # m, m/s, N
 def run(gripper: Gripper, hold: float = 1.0) -> bool:
     """Home, grasp, hold, release; whether there was something to hold."""
     gripper.homing()  # the hand learns its largest width
+    return pick(gripper, hold)
+
+
+def pick(gripper: Gripper, hold: float) -> bool:
+    """The same with a hand that has been homed."""
     opened = gripper.read_once().max_width
     print(f"Opens to {1e3 * opened:.0f} mm")
     grasped = gripper.grasp(WIDTH, SPEED, FORCE, epsilon_inner=0.01, epsilon_outer=0.01)

@@ -16,11 +16,11 @@ from franka_rt.examples.setup import prepare
 from franka_rt.robot import Robot
 
 
-def run(robot: Robot) -> None:
+def run(robot: Robot, seconds: float = 8.0) -> None:
     """Around once."""
     law = JointImpedance(robot.load_model())
     prepare(robot)
-    robot.control_cartesian_pose(Circle(seconds=8.0), torque_callback=law)
+    robot.control_cartesian_pose(Circle(seconds), torque_callback=law)
     print(f"Done. {robot.loop_statistics}")
 
 

@@ -17,11 +17,11 @@ from franka_rt.robot import Robot
 GOAL = READY + 0.3 * np.array([1, 1, -1, 1, -1, 1, 1])
 
 
-def run(robot: Robot) -> None:
-    """Go there and back; see JointMotion in setup.py for how."""
+def run(robot: Robot, speed: float = 0.2) -> None:
+    """Go there and back at this share of the limits; see JointMotion in setup.py for how."""
     prepare(robot)
     for name, goal in (("goal", GOAL), ("ready pose", READY)):
-        go_to(robot, goal, speed=0.2)
+        go_to(robot, goal, speed)
         left = np.abs(robot.read_once().q - goal).max()
         print(f"At the {name}; largest joint error {1e3 * left:.2f} mrad")
 

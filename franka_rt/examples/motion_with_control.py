@@ -11,7 +11,7 @@ import sys
 
 import numpy as np
 
-from franka_rt.examples.generate_joint_position_motion import Motion
+from franka_rt.examples.generate_joint_position_motion import SECONDS, Motion
 from franka_rt.examples.runner import main
 from franka_rt.examples.setup import prepare
 from franka_rt.model import Model
@@ -34,11 +34,11 @@ class JointImpedance:
         return spring + self.model.coriolis(state)
 
 
-def run(robot: Robot) -> None:
+def run(robot: Robot, seconds: float = SECONDS) -> None:
     """Move out and back."""
     law = JointImpedance(robot.load_model())  # takes its time: before the motion
     prepare(robot)
-    robot.control_joint_positions(Motion(), torque_callback=law)
+    robot.control_joint_positions(Motion(seconds), torque_callback=law)
     print(f"Done. {robot.loop_statistics}")
 
 

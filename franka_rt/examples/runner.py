@@ -1,4 +1,4 @@
-"""What the examples share: their command line, consent, a simulated robot, and what a person sees when it goes wrong."""
+"""What the examples share: command line, consent, a simulated robot, and what a person sees when it goes wrong."""
 
 from __future__ import annotations
 
@@ -116,9 +116,7 @@ def _version() -> str:
 
 
 @contextlib.contextmanager
-def _opened(
-    device: Device, arguments: argparse.Namespace, surroundings: Callable[[Any], None] | None
-) -> Iterator[Any]:
+def _opened(device: Device, arguments: argparse.Namespace, surroundings: Callable[[Any], None] | None) -> Iterator[Any]:
     with contextlib.ExitStack() as stack:
         host, port = arguments.host, arguments.port
         if arguments.sim:
