@@ -7,7 +7,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,13 +41,9 @@ def run(arguments: argparse.Namespace) -> None:
     seconds, courses = checks.number("--seconds", arguments.seconds, 0.5), []
     if lacks := realtime.problems():
         print(f"An ordinary machine ({' '.join(lacks)}): cycles will be lost here that a realtime machine keeps.")
-    with _robots(arguments.robots) as started:
-        laws = {robot: _law(robot) for robot in arguments.robots}
-        for robot, future in started.items():
-            with _said(f"{robot.upper()}: starting the simulated arm"):
-                sim = future.result()
-            courses += _both_loops(sim, laws[robot], seconds, not arguments.no_compiled)
-            sim.close()
+    for robot in arguments.robots:
+        with _arm_and_law(robot) as (sim, law):
+            courses += _both_loops(sim, law, seconds, not arguments.no_compiled)
     _draw(arguments.out, courses)
 
 
@@ -80,18 +76,17 @@ def _law(robot: str) -> KernelLaw:
 
 
 @contextlib.contextmanager
-def _robots(names: list[str]) -> Iterator[dict[str, Future[SimulatedRobot]]]:
-    """All simulated arms, started at the same time in processes of their own, and closed at the end."""
+def _arm_and_law(robot: str) -> Iterator[tuple[SimulatedRobot, KernelLaw]]:
+    """A simulated arm in a process of its own, which starts while the law is compiled here, and is closed at the end."""
     from franka_rt.sim import SimulatedRobot
 
-    with ThreadPoolExecutor(len(names)) as pool:
-        started = {name: pool.submit(SimulatedRobot, name, port=0, gripper_port=None) for name in names}
-        try:
-            yield started
-        finally:
-            for future in started.values():
-                if future.exception() is None:
-                    future.result().close()
+    with ThreadPoolExecutor(1) as pool, contextlib.ExitStack() as stack:
+        future = pool.submit(SimulatedRobot, robot, port=0, gripper_port=None)
+        stack.callback(lambda: future.exception() or future.result().close())
+        law = _law(robot)
+        with _said(f"{robot.upper()}: starting the simulated arm"):
+            sim = future.result()
+        yield sim, law
 
 
 @contextlib.contextmanager
