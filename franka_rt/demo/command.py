@@ -77,7 +77,7 @@ def _law(robot: str) -> KernelLaw:
 
 @contextlib.contextmanager
 def _arm_and_law(robot: str) -> Iterator[tuple[SimulatedRobot, KernelLaw]]:
-    """A simulated arm in a process of its own, which starts while the law is compiled here, and is closed at the end."""
+    """A simulated arm in a process of its own, which starts while the law is compiled here; closed at the end."""
     from franka_rt.sim import SimulatedRobot
 
     with ThreadPoolExecutor(1) as pool, contextlib.ExitStack() as stack:

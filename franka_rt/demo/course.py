@@ -23,13 +23,13 @@ __all__ = ["PUSH", "Course", "drive"]
 PUSH = np.array([0.0, 0.0, -15.0, 0.0, 0.0, 0.0])  # N, N m
 _AWAY = np.array([0.0, 0.08, 0.0])  # m, how far the target goes and comes back
 _PUSHED = (0.45, 0.7)  # of the motion
-_EVERY = 5e-3  # s between two looks at the arm
+_EVERY = 10e-3  # s between two looks at the arm
 _PATIENCE = 2.0  # s that a motion may take to begin
 
 
 @dataclass
 class Course:
-    """What was seen, about 200 times a second, while a loop ran.
+    """What was seen, about a hundred times a second, while a loop ran.
 
     Attributes:
         robot: "FER" or "FR3".
