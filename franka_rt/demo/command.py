@@ -15,7 +15,7 @@ from franka_rt import checks, realtime
 from franka_rt.command_target import without_realtime_warning
 from franka_rt.demo.course import Course, drive
 from franka_rt.demo.law import make_law, model_call
-from franka_rt.errors import RealtimeException
+from franka_rt.errors import ControlException, RealtimeException
 from franka_rt.kernel_law import KernelLaw
 from franka_rt.realtime import RealtimeConfig
 from franka_rt.robot import Robot
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["add_arguments", "run"]
 
 ROBOTS = ("fer", "fr3")
+_ATTEMPTS = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,12 +60,25 @@ def _both_loops(sim: SimulatedRobot, law: KernelLaw, seconds: float, compiled: b
         for loop in (False, True)[: 1 + compiled]:
             try:
                 with _said(f"  {'compiled' if loop else 'Python'} loop, pushed meanwhile"):
-                    courses.append(drive(sim, robot, law, seconds, loop))
+                    courses.append(_undisturbed(sim, robot, law, seconds, loop))
             except RealtimeException as error:
                 print(f"  no compiled loop: {error.text}")
             else:
                 print(f"    {courses[-1].summary()}", flush=True)
     return courses
+
+
+def _undisturbed(sim: SimulatedRobot, robot: Robot, law: KernelLaw, seconds: float, compiled: bool) -> Course:
+    """Once more where other programs kept this one from answering for 20 ms, which ends a motion."""
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return drive(sim, robot, law, seconds, compiled)
+        except ControlException as error:
+            if error.reasons != ("communication_constraints_violation",):
+                raise
+            print("(20 commands in a row were late: other programs want this machine; once more)", end=" ", flush=True)
+            robot.automatic_error_recovery()
+    return drive(sim, robot, law, seconds, compiled)
 
 
 def _law(robot: str) -> KernelLaw:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -24,7 +23,6 @@ PUSH = np.array([0.0, 0.0, -15.0, 0.0, 0.0, 0.0])  # N, N m
 _AWAY = np.array([0.0, 0.08, 0.0])  # m, how far the target goes and comes back
 _PUSHED = (0.45, 0.7)  # of the motion
 _EVERY = 10e-3  # s between two looks at the arm
-_PATIENCE = 2.0  # s that a motion may take to begin
 
 
 @dataclass
@@ -95,11 +93,13 @@ def drive(sim: SimulatedRobot, robot: Robot, law: KernelLaw, seconds: float, com
     course = Course(robot.dialect.robot.upper(), "compiled" if compiled else "Python")
     start, lost = robot.read_once(), sim.statistics()["lost"]
     law.set(target=target(start, 0.0 * _AWAY))
-    beside = threading.Thread(target=_guide, args=(sim, robot, law, seconds, course, start), daemon=True)
+    over = threading.Event()
+    beside = threading.Thread(target=_guide, args=(sim, robot, law, seconds, course, start, over), daemon=True)
     beside.start()
     try:
         robot.control_torques(law, compiled=compiled)
     finally:
+        over.set()
         beside.join()
     course.statistics = robot.loop_statistics or course.statistics
     course.lost = sim.statistics()["lost"] - lost
@@ -107,11 +107,17 @@ def drive(sim: SimulatedRobot, robot: Robot, law: KernelLaw, seconds: float, com
 
 
 def _guide(
-    sim: SimulatedRobot, robot: Robot, law: KernelLaw, seconds: float, course: Course, start: RobotState
+    sim: SimulatedRobot,
+    robot: Robot,
+    law: KernelLaw,
+    seconds: float,
+    course: Course,
+    start: RobotState,
+    over: threading.Event,
 ) -> None:
     """The thread beside the loop: it only looks at the latest state, and hands targets over."""
-    deadline, elapsed = time.monotonic() + seconds + _PATIENCE, 0.0
-    while elapsed < seconds and time.monotonic() < deadline:
+    elapsed = 0.0
+    while elapsed < seconds and not over.wait(_EVERY):
         state = robot.latest_state()
         elapsed = state.time - start.time
         share = np.sin(np.pi * np.clip(elapsed / (0.9 * seconds), 0.0, 1.0)) ** 2
@@ -120,5 +126,5 @@ def _guide(
         if np.isnan(course.pushed[0]) and elapsed > _PUSHED[0] * seconds:
             course.pushed = (elapsed, elapsed + (_PUSHED[1] - _PUSHED[0]) * seconds)
             sim.push(PUSH, course.pushed[1] - elapsed)
-        time.sleep(_EVERY)
-    law.finish()
+    if not over.is_set():
+        law.finish()

@@ -7,7 +7,7 @@ import contextlib
 import importlib.metadata
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -92,9 +92,16 @@ def main(
     return 0
 
 
+class _Parser(argparse.ArgumentParser):
+    """Errors are one line: the usage is what --help is for."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see --help)\n")
+
+
 def _parser(text: str, device: Device) -> argparse.ArgumentParser:
     spec = sys.modules["__main__"].__spec__
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=f"python -m {spec.name}" if spec else None,
         description=text,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -133,13 +133,14 @@ def test_point_to_point(sim, robot, course):
 
 
 def test_cartesian_impedance_gives_way_like_its_spring(sim, robot):
-    sim.push([0, 8, 0, 0, 0, 0], 30.0)
     module = example("cartesian_impedance_control")
     law = module.CartesianImpedance(robot.load_model(), seconds=1.5)
-    before = robot.read_once().O_T_EE
+    before = robot.read_once()
+    sim.push([0, 8, 0, 0, 0, 0], 1.8)
     robot.control_torques(law)
-    away = robot.latest_state().O_T_EE[:3, 3] - before[:3, 3]
+    away = robot.latest_state().O_T_EE[:3, 3] - before.O_T_EE[:3, 3]
     np.testing.assert_allclose(away, [0, 8 / 150, 0], atol=6e-3)
+    robot.read(lambda state: state.time < before.time + 2.0)  # until nobody pushes any more
 
 
 def test_cartesian_impedance_runs(robot, capsys):
@@ -239,6 +240,13 @@ def test_no_robot_is_one_clear_line(capsys, arguments):
     assert said.err.count("\n") == 1
 
 
+def test_a_line_that_cannot_be_used_is_one_clear_line(capsys):
+    with pytest.raises(SystemExit) as caught:
+        runner.main(move_joints, "Moves.", argv=["--sim", "panda"])
+    assert caught.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
 def test_version(capsys):
     with pytest.raises(SystemExit) as caught:
         runner.main(move_joints, "Moves.", argv=["--version"])
@@ -305,18 +313,24 @@ def start(name, *arguments):
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def test_the_command_line_itself(hands):
-    """To the end with a simulated arm in real time, and interrupted; and the list."""
-    reading = "echo_robot_state", hands.host, "--port", str(hands.port)
-    with start("generate_joint_velocity_motion", "--sim", "fer") as whole, start(*reading) as cut:
-        assert cut.stdout is not None
-        assert any("RobotState" in line for line in cut.stdout)
-        cut.send_signal(signal.SIGINT)
-        assert "Interrupted" in cut.communicate(timeout=60)[1]
-        assert cut.returncode == 130
-        out, error = whole.communicate(timeout=60)
-        assert (whole.returncode, error) == (0, "")
-        assert "Done. This loop:" in out
+def test_ctrl_c_at_the_command_line(hands):
+    with start("echo_robot_state", hands.host, "--port", str(hands.port)) as reading:
+        assert reading.stdout is not None
+        assert any("RobotState" in line for line in reading.stdout)
+        reading.send_signal(signal.SIGINT)
+        assert "Interrupted" in reading.communicate(timeout=60)[1]
+        assert reading.returncode == 130
+
+
+def test_the_command_line_with_a_simulated_arm():
+    """In real time; once more where a busy machine kept the program from answering for 20 ms."""
+    for _ in range(5):
+        with start("generate_joint_velocity_motion", "--sim", "fer") as process:
+            out, error = process.communicate(timeout=60)
+        if "communication_constraints_violation" not in error:
+            break
+    assert (process.returncode, error) == (0, "")
+    assert "Done. This loop:" in out
 
 
 def test_the_list_is_printed(capsys):
