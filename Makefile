@@ -1,5 +1,6 @@
 # Two commands for a fresh machine:
-#   make demo   builds an environment, evaluates both robots against the reference values, saves a figure in demo/
+#   make demo   builds an environment, evaluates both robots against the reference values, drives two simulated arms,
+#               saves figures in demo/
 #   make test   format, lint, types, documentation and tests, all blocking
 # Needs: Python >= 3.11 with venv, a package index; a C compiler makes the compiled kernels (optional for the demo).
 
@@ -29,6 +30,7 @@ demo: $(VENV)/.demo
 	$(BIN)/python -m franka_jax conformance --gradients --throughput
 	@mkdir -p demo
 	$(BIN)/python -m franka_jax plot --out demo/frames.png
+	$(BIN)/python -m franka_rt demo --out demo
 
 test: $(VENV)/.dev
 	$(BIN)/ruff format --check .

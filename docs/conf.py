@@ -7,6 +7,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 
 import pages  # noqa: E402  (found by the line above)
+import tables  # noqa: E402
 
 project = "franka-jax"
 author = "The franka-jax authors"
@@ -15,7 +16,7 @@ copyright = "2026, The franka-jax authors"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_generated/tables"]
 default_role = "code"
 
 autodoc_member_order = "bysource"
@@ -33,6 +34,7 @@ html_static_path = []
 def setup(app):
     """Write the generated pages before Sphinx looks for them; take docstrings as plain text."""
     pages.write_api(HERE / "_generated" / "api")
+    tables.write_tables(HERE / "measurements", HERE / "_generated" / "tables")
     pages.write_notebooks(HERE.parent / "notebooks", HERE / "_generated" / "notebooks")
     app.connect("autodoc-process-docstring", pages.plain_docstring, priority=400)
     app.connect("autodoc-process-signature", pages.short_signature)

@@ -18,6 +18,7 @@ from franka_rt.errors import FrankaException, InvalidArgumentException
 # command -> (module, what it does)
 COMMANDS = {
     "communication-test": ("franka_rt.command_communication_test", "zero torques for 10 000 cycles, and a verdict"),
+    "demo": ("franka_rt.demo.command", "both arms, simulated, under an impedance law while they are pushed"),
     "doctor": ("franka_rt.command_doctor", "whether this machine is fit for 1 kHz"),
     "read": ("franka_rt.command_read", "states of a robot, one after the other"),
     "record": ("franka_rt.command_record", "all traffic of a reading session to a file"),

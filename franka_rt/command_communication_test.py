@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from franka_rt.command_target import add_target, agreed, simulated
 from franka_rt.commands import Torques
 from franka_rt.errors import ControlException, InvalidArgumentException
 from franka_rt.loop_statistics import LoopStatistics
@@ -85,13 +86,10 @@ class CommunicationTest:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.add_argument("host", nargs="?", help="address or name of the robot; there is no default")
-    parser.add_argument("--sim", choices=("fer", "fr3"), help="try it with a simulated robot instead")
-    parser.add_argument("--port", type=int, default=1337, help="TCP port of the arm (default %(default)s)")
+    add_target(parser)
     parser.add_argument("--cycles", type=int, default=10000, help="how many (default %(default)s)")
     parser.add_argument("--figure", metavar="PATH", help="save histograms there (needs matplotlib)")
     parser.add_argument("--enforce", action="store_true", help="refuse a machine that is not realtime")
-    parser.add_argument("--yes", action="store_true", help="do not ask before the robot is made compliant")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -100,7 +98,8 @@ def run(arguments: argparse.Namespace) -> int:
         _check_figure(arguments.figure)
     if arguments.cycles < 1 or (arguments.host is None) == (arguments.sim is None):
         raise InvalidArgumentException("franka_rt: give the robot's address or --sim, and a positive number of cycles.")
-    if arguments.sim is None and not arguments.yes and not _agreed(arguments):
+    warning = _WARNING.format(host=arguments.host, seconds=arguments.cycles / 1000)
+    if arguments.sim is None and not arguments.yes and not agreed(warning):
         return 1
     config = RealtimeConfig.ENFORCE if arguments.enforce else RealtimeConfig.IGNORE
     with _target(arguments) as (host, port), Robot(host, config, port=port) as robot:
@@ -129,21 +128,10 @@ def _test(robot: Robot, test: CommunicationTest, figure: str | None) -> int:
     return 1 if aborted else 0
 
 
-def _agreed(arguments: argparse.Namespace) -> bool:
-    print(_WARNING.format(host=arguments.host, seconds=arguments.cycles / 1000))
-    try:
-        return input("Go on? [y/N] ").strip().lower() in ("y", "yes")
-    except EOFError:
-        return False
-
-
 @contextlib.contextmanager
 def _target(arguments: argparse.Namespace) -> Iterator[tuple[Any, int]]:
     if arguments.sim is None:
         yield arguments.host, arguments.port
         return
-    from franka_rt.sim import SimulatedRobot
-
-    print("Preparing the simulated robot (a few seconds the first time) ...", flush=True)
-    with SimulatedRobot(arguments.sim, port=0, gripper_port=None) as sim:
+    with simulated(arguments.sim, gripper_port=None) as sim:
         yield sim.host, sim.port

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import time
-import warnings
 from typing import Any
 
 import numpy as np
 
 from franka_rt import checks
-from franka_rt.realtime import RealtimeConfig, RealtimeWarning
+from franka_rt.command_target import without_realtime_warning
+from franka_rt.realtime import RealtimeConfig
 from franka_rt.robot import Robot
 from franka_rt.state import RobotState
 
@@ -26,8 +26,7 @@ def add_connection(parser: argparse.ArgumentParser) -> None:
 
 def open_robot(arguments: argparse.Namespace, **options: Any) -> Robot:
     """Connect for reading, which needs no realtime machine: without the warning about it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RealtimeWarning)
+    with without_realtime_warning():
         return Robot(arguments.host, RealtimeConfig.IGNORE, port=arguments.port, **options)
 
 

@@ -7,6 +7,9 @@ the surroundings apply at the end effector (base axes)::
     dq <- dq + ddq dt,   q <- q + dq dt                   (semi-implicit Euler)
 
 The torque sensors sit between drive and link: tau_J = M ddq + c + g - J^T F.
+
+F is the sum of all pushes and of what a horizontal table gives back, if there is one: max(0, k (h - z) - d dz/dt)
+upwards, without friction, while the end effector (z) is below its surface (h).
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ __all__ = ["Plant"]
 
 _FASTEST = 50.0  # rad/s, far beyond what the drives reach; whatever pushes, the numbers stay finite
 _SLIP = 0.02  # rad/s over which Coulomb friction builds up, so that standing still is stable
+_TABLE = 10e3, 300.0  # N/m, N s/m
 _FILTER = DT / (DT + 0.01)  # the external torque estimate is smoothed over 10 ms
 
 
@@ -32,6 +36,7 @@ class Plant:
         tau_J, dtau_J: measured torque (gravity included) and its rate.
         tau_ext: filtered external torque by libfranka's sign: what the arm exerts on its surroundings is positive,
             tau_J - (M ddq + c + g) = -J^T F.
+        table: height of the table in the base frame, m; None without one.
     """
 
     def __init__(self, parameters: ArmParameters, model: ArmModel, load: Load, F_T_EE: np.ndarray) -> None:
@@ -40,6 +45,7 @@ class Plant:
         self._coulomb, self._viscous = parameters.coulomb, parameters.viscous
         self._compensation = parameters.friction_compensation
         self._pushes: list[tuple[np.ndarray, int]] = []  # wrench, milliseconds left
+        self.table: float | None = None
         self.place(parameters.start, load, F_T_EE)
 
     def place(self, q: np.ndarray, load: Load, F_T_EE: np.ndarray) -> None:
@@ -58,12 +64,21 @@ class Plant:
         self._pushes.clear()
 
     def _external(self) -> np.ndarray:
-        """J^T F of the present pushes; a millisecond of them is used up."""
-        if not self._pushes:
+        """J^T F of the table and the present pushes; a millisecond of these is used up."""
+        wrenches = [wrench for wrench, _ in self._pushes] + self._support()
+        if not wrenches:
             return np.zeros(7)
-        wrench = np.sum([wrench for wrench, _ in self._pushes], axis=0)
         self._pushes = [(wrench, left - 1) for wrench, left in self._pushes if left > 1]
-        return self.quantities.jacobian.T @ wrench
+        return self.quantities.jacobian.T @ np.sum(wrenches, axis=0)
+
+    def _support(self) -> list[np.ndarray]:
+        """The wrench of the table, as a list of one, or of none without contact."""
+        depth = 0.0 if self.table is None else self.table - self.quantities.pose[2, 3]
+        if depth <= 0.0:
+            return []
+        stiffness, damping = _TABLE
+        force = stiffness * depth - damping * self.quantities.jacobian[2] @ self.dq
+        return [np.array([0.0, 0.0, max(0.0, force), 0.0, 0.0, 0.0])]
 
     def friction(self) -> np.ndarray:
         """Friction torque at the present velocity, Nm."""

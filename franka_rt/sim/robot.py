@@ -83,6 +83,13 @@ class SimulatedRobot:
             raise InvalidArgumentException(f"franka_rt: a push takes a positive time, got {seconds!r}.")
         self._operate("push", values.tolist(), duration)
 
+    def put_table(self, height: float | None) -> None:
+        """Put a horizontal table under the arm, its surface (m, base frame) for the end effector to press on.
+
+        It is hard and slippery, and only the end effector meets it. None takes it away.
+        """
+        self._operate("set_table", None if height is None else checks.number("height", height))
+
     def press_user_stop(self) -> None:
         """Press the user stop; a motion is aborted."""
         self._operate("happen", "USER_STOP")

@@ -226,5 +226,6 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "statistics": Simulation._statistics,
     "set_faults": Simulation._set_faults,
     "set_object_width": lambda s, width: setattr(s.gripper, "object_width", float(width)),
+    "set_table": lambda s, height: setattr(s.arm.plant, "table", height),
     "set_part": lambda s, present: setattr(s.vacuum, "part", bool(present)),
 }

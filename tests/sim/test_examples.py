@@ -1,0 +1,339 @@
+"""Every shipped example does what it says, on both arms, and asks before a real one moves."""
+
+import importlib
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from franka_rt import Gripper, RealtimeConfig, Robot, VacuumGripper
+from franka_rt.errors import ControlException, InvalidOperationException
+from franka_rt.examples import runner, setup
+from franka_rt.examples.__main__ import NAMES, summary
+from franka_rt.examples.__main__ import main as examples_main
+from franka_rt.sim import Faults
+from tests.reference import READY, ROOT
+
+pytestmark = pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning")
+
+SHARED = {"__init__", "__main__", "profiles", "runner", "setup"}
+
+
+QUICK = 0.9
+"""Seconds of a motion instead of the examples' own: faster than what they do, so nearer to every limit."""
+ROUND = 2.0
+"""The same for a circle, which is longer."""
+
+
+def example(name):
+    return importlib.import_module(f"franka_rt.examples.{name}")
+
+
+@pytest.fixture(autouse=True)
+def ordinary_priority(monkeypatch):
+    monkeypatch.setenv("FRANKA_RT_PRIORITY", "0")
+
+
+@pytest.fixture
+def robot(sim):
+    with Robot(sim.host, RealtimeConfig.IGNORE, port=sim.port) as robot:
+        yield robot
+
+
+class Course:
+    """Notes what the robot was told and what became of it, in front of an example's callbacks."""
+
+    def __init__(self, robot, monkeypatch):
+        self.states, self.commands = [], []
+        stage = importlib.import_module("franka_rt.control_loop").Stage
+        before = stage.__call__
+
+        def noted(this, state, dt):
+            done = before(this, state, dt)
+            self.states.append(state)
+            self.commands.append(this.command.values)
+            return done
+
+        monkeypatch.setattr(stage, "__call__", noted)
+
+    def array(self, field):
+        return np.array([getattr(state, field) for state in self.states])
+
+
+@pytest.fixture
+def course(robot, monkeypatch):
+    return Course(robot, monkeypatch)
+
+
+def test_the_list_is_complete():
+    files = {path.stem for path in Path(runner.__file__).parent.glob("*.py")}
+    assert files - SHARED == set(NAMES)
+    assert all(summary(name).endswith(".") for name in NAMES)
+
+
+BACK_AND_FORTH = {
+    # seconds, largest excursion of q_d (rad, joints 1 to 7) or of O_T_EE_d (m)
+    "generate_joint_position_motion": (QUICK, "q_d", [0, 0, 0, 0.3, 0.3, 0, 0.3]),
+    "generate_joint_velocity_motion": (QUICK, "q_d", [0, 0, 0, 0.2, 0.2, 0.2, 0.2]),
+    "motion_with_control": (QUICK, "q_d", [0, 0, 0, 0.3, 0.3, 0, 0.3]),
+    "generate_cartesian_pose_motion": (ROUND, "O_T_EE_d", [0.05, 0, 0.1]),
+    "generate_cartesian_velocity_motion": (QUICK, "O_T_EE_d", [0.0707, 0, 0.0707]),
+    "joint_impedance_control": (ROUND, "O_T_EE_d", [0.05, 0, 0.1]),
+}
+
+
+@pytest.mark.parametrize("name", BACK_AND_FORTH)
+def test_motions_go_out_and_come_back(robot, course, name):
+    seconds, field, excursion = BACK_AND_FORTH[name]
+    example(name).run(robot, seconds)
+    values = course.array(field)[:, :3, 3] if field == "O_T_EE_d" else course.array(field)
+    np.testing.assert_allclose(np.abs(values - values[0]).max(axis=0), excursion, atol=2e-3)
+    np.testing.assert_allclose(values[-1], values[0], atol=2e-3)
+    after = robot.read_once()
+    assert not after.last_motion_errors
+    np.testing.assert_allclose(after.q, after.q_d, atol=0.02)
+
+
+def test_active_control_moves_like_the_callback(robot):
+    seen = []
+    write = robot._motion.write
+
+    def noted(motion, torques=None):
+        seen.append(motion.values)
+        return write(motion, torques)
+
+    robot._motion.write = noted
+    example("active_control_motion").run(robot, seconds=QUICK)
+    way = np.array(seen) - READY
+    np.testing.assert_allclose(way.max(axis=0), [0, 0, 0, 0.3, 0.3, 0, 0.3], atol=1e-6)
+    np.testing.assert_allclose(robot.read_once().q_d, READY, atol=1e-6)
+
+
+def test_elbow_swings_and_the_hand_stands(robot, course):
+    example("generate_elbow_motion").run(robot, seconds=QUICK)
+    np.testing.assert_allclose(np.ptp(course.array("q_d")[:, 2]), 0.2, atol=2e-3)
+    poses = course.array("O_T_EE_d")
+    np.testing.assert_allclose(poses, np.broadcast_to(poses[0], poses.shape), atol=1e-4)
+
+
+def test_point_to_point(sim, robot, course):
+    """From elsewhere, within the share of the limits that was asked for, beginning at q_d."""
+    sim.place(READY + 0.1)
+    example("joint_point_to_point_motion").run(robot, speed=0.4)
+    np.testing.assert_allclose(robot.read_once().q_d, READY, atol=1e-5)
+    away = np.abs(course.array("q_d") - example("joint_point_to_point_motion").GOAL).max(axis=1)
+    assert away.min() < 1e-4
+    limit = robot.dialect.limits
+    assert (np.abs(course.array("dq_d")) <= 0.42 * robot.upper_joint_velocity_limits(READY)).all()
+    assert (np.abs(course.array("ddq_d")) <= 0.5 * limit.joint_acceleration).all()
+    np.testing.assert_allclose(course.commands[0], READY + 0.1, atol=1e-5)
+
+
+def test_cartesian_impedance_gives_way_like_its_spring(sim, robot):
+    module = example("cartesian_impedance_control")
+    law = module.CartesianImpedance(robot.load_model(), seconds=1.5)
+    before = robot.read_once()
+    sim.push([0, 8, 0, 0, 0, 0], 1.8)
+    robot.control_torques(law)
+    away = robot.latest_state().O_T_EE[:3, 3] - before.O_T_EE[:3, 3]
+    np.testing.assert_allclose(away, [0, 8 / 150, 0], atol=6e-3)
+    robot.read(lambda state: state.time < before.time + 2.0)  # until nobody pushes any more
+
+
+def test_cartesian_impedance_runs(robot, capsys):
+    example("cartesian_impedance_control").run(robot, seconds=0.1)
+    assert "mm away" in capsys.readouterr().out
+
+
+def test_force_control_presses_with_the_force_it_says(sim, robot):
+    sim.put_table(float(robot.read_once().O_T_EE[2, 3]))
+    try:
+        assert example("force_control").run(robot, seconds=2.5) == pytest.approx(5.0, abs=0.1)
+    finally:
+        sim.put_table(None)
+    assert not robot.read_once().last_motion_errors
+
+
+def test_force_control_stops_without_a_surface(robot):
+    with pytest.raises(InvalidOperationException, match="gave way"):
+        example("force_control").run(robot)
+    assert not robot.read_once().needs_recovery
+
+
+def test_reading_examples(robot, capsys):
+    example("echo_robot_state").run(robot, count=2)
+    assert capsys.readouterr().out.count("RobotState") == 2
+    example("print_joint_poses").run(robot)
+    out = capsys.readouterr().out
+    assert out.count("rotation") == 10
+    assert float(out.split()[-1]) < 1e-6
+
+
+@pytest.fixture(scope="module")
+def hands(request):
+    from franka_rt.sim import SimulatedRobot
+
+    with SimulatedRobot("fr3", port=0, gripper_port=0, vacuum_gripper_port=0, realtime=False) as sim:
+        yield sim
+
+
+def test_grasp(hands, monkeypatch):
+    module = example("grasp_object")
+    monkeypatch.setattr(module, "SPEED", 1.0)
+    hands.hold_object(0.03)
+    with Gripper(hands.host, hands.gripper_port) as gripper:
+        assert module.run(gripper, hold=0.0) is True
+        assert gripper.read_once().width == pytest.approx(0.08)
+        hands.hold_object(0.0)
+        assert module.pick(gripper, hold=0.0) is False
+
+
+@pytest.mark.parametrize("present", [True, False])
+def test_vacuum(hands, present, monkeypatch):
+    hands.offer_part(present)
+    module = example("vacuum_object")
+    monkeypatch.setattr(module, "TIMEOUT", 2.0 if present else 0.1)
+    with VacuumGripper(hands.host, hands.vacuum_gripper_port) as gripper:
+        assert module.run(gripper, hold=0.0) is present
+        assert not gripper.read_once().part_present
+
+
+# -- the command line ----------------------------------------------------------------------------------------------
+
+
+def move_joints(robot):
+    setup.go_to(robot, READY + 0.05)
+
+
+def call(sim, run, *arguments):
+    return runner.main(run, "Moves all joints.", argv=[sim.host, "--port", str(sim.port), *arguments])
+
+
+@pytest.fixture(autouse=True)
+def ordinary_machine(monkeypatch):
+    monkeypatch.setenv("FRANKA_REALTIME", "ignore")
+
+
+@pytest.mark.parametrize(("answer", "moved"), [("no", 0.0), ("", 0.0), (EOFError, 0.0), ("yes", 0.05)])
+def test_a_real_arm_moves_only_after_a_yes(sim, monkeypatch, capsys, answer, moved):
+    def reply(_):
+        if answer is EOFError:
+            raise EOFError
+        return answer
+
+    monkeypatch.setattr("builtins.input", reply)
+    sessions = sim.statistics()["sessions"]
+    assert call(sim, move_joints) == (0 if moved else 1)
+    assert "Moves all joints." in capsys.readouterr().out
+    np.testing.assert_allclose(sim.state().q_d, READY + moved, atol=1e-5)
+    assert (sim.statistics()["sessions"] == sessions) == (not moved)
+
+
+@pytest.mark.parametrize("arguments", [[], ["127.0.0.1", "--sim", "fr3"]])
+def test_no_robot_is_one_clear_line(capsys, arguments):
+    assert runner.main(move_joints, "Moves.", argv=arguments) == 2
+    said = capsys.readouterr()
+    assert "give the robot's address, or --sim fer" in said.err
+    assert said.err.count("\n") == 1
+
+
+def test_a_line_that_cannot_be_used_is_one_clear_line(capsys):
+    with pytest.raises(SystemExit) as caught:
+        runner.main(move_joints, "Moves.", argv=["--sim", "panda"])
+    assert caught.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as caught:
+        runner.main(move_joints, "Moves.", argv=["--version"])
+    assert caught.value.code == 0
+    assert "FCI versions 5, 10" in capsys.readouterr().out
+
+
+def test_a_wrong_protocol_version_is_refused(sim, capsys):
+    other = 15 - sim.dialect.version
+    assert call(sim, move_joints, "--yes", "--fci", str(other)) == 1
+    assert "version" in capsys.readouterr().err
+
+
+def interrupted(robot):
+    raise_at = iter(range(10**6))
+
+    def callback(state, dt):
+        if next(raise_at) == 20:
+            raise KeyboardInterrupt
+        return state.q_d
+
+    robot.control_joint_positions(callback)
+
+
+def test_ctrl_c_stops_the_arm(sim, capsys):
+    assert call(sim, interrupted, "--yes") == 130
+    assert "has been stopped" in capsys.readouterr().err
+    assert sim.statistics()["moving"] is False
+    assert not sim.state().needs_recovery
+
+
+def jerk(robot):
+    robot.control_joint_velocities(lambda state, dt: np.full(7, 0.3), limit_rate=False, cutoff_frequency=1000.0)
+
+
+def test_a_reflex_is_explained_in_one_block_and_recovered_from(sim, capsys):
+    assert call(sim, jerk, "--yes") == 1
+    said = capsys.readouterr().err
+    assert "joint_motion_generator_velocity_discontinuity" in said
+    assert "logged cycles" in said
+    assert "--recover" in said
+    assert "Traceback" not in said
+    assert sim.state().needs_recovery
+    assert call(sim, move_joints, "--yes", "--recover") == 0
+
+
+def test_an_exception_without_a_log_is_explained_too():
+    assert runner.explain(ControlException("No motion.")).splitlines() == [
+        "The motion ended in an error.",
+        "  No motion.",
+    ]
+
+
+def test_lost_states_do_not_change_where_a_motion_ends(sim, robot):
+    sim.set_faults(Faults(drop_states=0.01))
+    robot.control_joint_velocities(example("generate_joint_velocity_motion").Motion(seconds=1.0), limit_rate=True)
+    sim.set_faults(Faults())
+    assert robot.loop_statistics.skipped > 0
+    np.testing.assert_allclose(robot.read_once().q_d, READY, atol=0.02)
+
+
+def start(name, *arguments):
+    command = [sys.executable, "-m", f"franka_rt.examples.{name}", *arguments]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_ctrl_c_at_the_command_line(hands):
+    with start("echo_robot_state", hands.host, "--port", str(hands.port)) as reading:
+        assert reading.stdout is not None
+        assert any("RobotState" in line for line in reading.stdout)
+        reading.send_signal(signal.SIGINT)
+        assert "Interrupted" in reading.communicate(timeout=60)[1]
+        assert reading.returncode == 130
+
+
+def test_the_command_line_with_a_simulated_arm():
+    """In real time; once more where a busy machine kept the program from answering for 20 ms."""
+    for _ in range(5):
+        with start("generate_joint_velocity_motion", "--sim", "fer") as process:
+            out, error = process.communicate(timeout=60)
+        if "communication_constraints_violation" not in error:
+            break
+    assert (process.returncode, error) == (0, "")
+    assert "Done. This loop:" in out
+
+
+def test_the_list_is_printed(capsys):
+    examples_main()
+    out = capsys.readouterr().out
+    assert all(name in out for name in NAMES)
