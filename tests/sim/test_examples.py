@@ -1,5 +1,6 @@
 """Every shipped example does what it says, on both arms, and asks before a real one moves."""
 
+import contextlib
 import importlib
 import signal
 import subprocess
@@ -97,6 +98,18 @@ def test_motions_go_out_and_come_back(robot, course, name):
     np.testing.assert_allclose(after.q, after.q_d, atol=0.02)
 
 
+@pytest.mark.parametrize("name", ["generate_joint_position_motion", "generate_cartesian_pose_motion"])
+def test_the_first_command_is_where_the_controller_stands(driver, name):
+    """Not where the arm was measured, which is elsewhere when it sags."""
+    state = driver.state.copy()
+    state.q[:] += 0.002
+    state.O_T_EE[:3, 3] += 0.002
+    module = example(name)
+    callback = getattr(module, "Motion", None) or module.Circle
+    wanted = state.q_d if name.startswith("generate_joint") else state.O_T_EE_c.T.ravel()
+    np.testing.assert_array_equal(callback()(state, 0.0).values, wanted)
+
+
 def test_active_control_moves_like_the_callback(robot):
     seen = []
     write = robot._motion.write
@@ -122,13 +135,13 @@ def test_elbow_swings_and_the_hand_stands(robot, course):
 def test_point_to_point(sim, robot, course):
     """From elsewhere, within the share of the limits that was asked for, beginning at q_d."""
     sim.place(READY + 0.1)
-    example("joint_point_to_point_motion").run(robot, speed=0.4)
+    example("joint_point_to_point_motion").run(robot, speed=0.8)
     np.testing.assert_allclose(robot.read_once().q_d, READY, atol=1e-5)
     away = np.abs(course.array("q_d") - example("joint_point_to_point_motion").GOAL).max(axis=1)
     assert away.min() < 1e-4
     limit = robot.dialect.limits
-    assert (np.abs(course.array("dq_d")) <= 0.42 * robot.upper_joint_velocity_limits(READY)).all()
-    assert (np.abs(course.array("ddq_d")) <= 0.5 * limit.joint_acceleration).all()
+    assert (np.abs(course.array("dq_d")) <= 0.82 * robot.upper_joint_velocity_limits(READY)).all()
+    assert (np.abs(course.array("ddq_d")) <= 0.9 * limit.joint_acceleration).all()
     np.testing.assert_allclose(course.commands[0], READY + 0.1, atol=1e-5)
 
 
@@ -136,11 +149,11 @@ def test_cartesian_impedance_gives_way_like_its_spring(sim, robot):
     module = example("cartesian_impedance_control")
     law = module.CartesianImpedance(robot.load_model(), seconds=1.5)
     before = robot.read_once()
-    sim.push([0, 8, 0, 0, 0, 0], 1.8)
+    sim.push([0, 8, 0, 0, 0, 0], 1.7)
     robot.control_torques(law)
     away = robot.latest_state().O_T_EE[:3, 3] - before.O_T_EE[:3, 3]
     np.testing.assert_allclose(away, [0, 8 / 150, 0], atol=6e-3)
-    robot.read(lambda state: state.time < before.time + 2.0)  # until nobody pushes any more
+    robot.read(lambda state: state.time < before.time + 1.8)  # until nobody pushes any more
 
 
 def test_cartesian_impedance_runs(robot, capsys):
@@ -301,7 +314,7 @@ def test_an_exception_without_a_log_is_explained_too():
 
 
 def test_lost_states_do_not_change_where_a_motion_ends(sim, robot):
-    sim.set_faults(Faults(drop_states=0.01))
+    sim.set_faults(Faults(drop_states=0.005))
     robot.control_joint_velocities(example("generate_joint_velocity_motion").Motion(seconds=1.0), limit_rate=True)
     sim.set_faults(Faults())
     assert robot.loop_statistics.skipped > 0
@@ -322,15 +335,21 @@ def test_ctrl_c_at_the_command_line(hands):
         assert reading.returncode == 130
 
 
-def test_the_command_line_with_a_simulated_arm():
-    """In real time; once more where a busy machine kept the program from answering for 20 ms."""
-    for _ in range(5):
-        with start("generate_joint_velocity_motion", "--sim", "fer") as process:
-            out, error = process.communicate(timeout=60)
-        if "communication_constraints_violation" not in error:
-            break
+def test_the_command_line_with_a_simulated_robot():
+    """In a process of its own, with its surroundings; nothing asks."""
+    with start("grasp_object", "--sim", "fr3") as process:
+        out, error = process.communicate(timeout=60)
     assert (process.returncode, error) == (0, "")
-    assert "Done. This loop:" in out
+    assert "Grasped: the fingers are 30.0 mm apart" in out
+
+
+def test_a_simulated_arm_moves_without_a_question(sim, monkeypatch, capsys):
+    found = []
+    monkeypatch.setattr(runner, "simulated", lambda robot, **options: contextlib.nullcontext(sim))
+    assert runner.main(move_joints, "Moves.", argv=["--sim", sim.robot], surroundings=found.append) == 0
+    np.testing.assert_allclose(sim.state().q_d, READY + 0.05, atol=1e-5)
+    assert found == [sim]
+    assert sim.dialect.label in capsys.readouterr().out
 
 
 def test_the_list_is_printed(capsys):
