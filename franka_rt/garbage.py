@@ -1,7 +1,7 @@
 """The garbage collector kept away from control loops.
 
 A collection stops every thread for as long as there are objects to look at, easily longer than a millisecond. While
-any loop of this process runs, what exists is set aside (``gc.freeze``) and automatic collection is off; when the last
+any loop or active control of this process runs, what exists is set aside (``gc.freeze``) and automatic collection is off; when the last
 loop has ended, all is as it was before.
 """
 
