@@ -12,6 +12,7 @@ from franka_rt.asynchronous import AsynchronousMotion
 from franka_rt.commands import CartesianPose, CartesianVelocities, JointPositions, JointVelocities, MotionCommand
 from franka_rt.dialect import ArmDialect, ControllerMode, GeneratorMode
 from franka_rt.errors import InvalidOperationException
+from franka_rt.garbage import no_collection
 from franka_rt.manual_motions import ManualMotions
 from franka_rt.realtime import RealtimeConfig
 from franka_rt.scheduling import LoopScheduling
@@ -24,7 +25,8 @@ class ActiveMotions(ManualMotions):
 
     Every ``start_*`` raises CommandException if the robot refuses and InvalidOperationException while another motion or
     reading runs. Like libfranka's, the thread that calls it is raised to SCHED_FIFO (see ``robot.scheduling``), here
-    until the motion ends; RealtimeException if that is refused although ``RealtimeConfig.ENFORCE`` demands it.
+    until the motion ends; RealtimeException if that is refused although ``RealtimeConfig.ENFORCE`` demands it. Garbage
+    collection rests until then, as in a callback loop.
     """
 
     realtime_config: RealtimeConfig
@@ -102,6 +104,7 @@ class ActiveMotions(ManualMotions):
         try:
             if maximum_velocities is None:  # an asynchronous motion needs no cycles
                 at_end.enter_context(self.scheduling.applied(self.realtime_config is RealtimeConfig.ENFORCE))
+                at_end.enter_context(no_collection())
             self._motion.start(generator, controller, maximum_velocities)
             return ActiveControl(self._motion, kind, controller, at_end.close)
         except BaseException:

@@ -1,9 +1,9 @@
 """The interpreter's own interruptions kept away from control loops.
 
 A garbage collection stops every thread for as long as there are objects to look at, easily longer than a millisecond;
-and a thread that computes keeps the interpreter for 5 ms before it lets a waiting one go on. While any loop of this
-process runs, what exists is set aside (``gc.freeze``), automatic collection is off, and threads take turns after 0.1
-ms; when the last loop has ended, all is as it was before.
+and a thread that computes keeps the interpreter for 5 ms before it lets a waiting one go on. While any callback loop
+or active control of this process runs, what exists is set aside (``gc.freeze``), automatic collection is off, and
+threads take turns after 0.1 ms; when the last one has ended, all is as it was before.
 """
 
 from __future__ import annotations

@@ -177,6 +177,16 @@ def test_leaving_the_block_or_dropping_the_object_stops_the_arm(server, robot):
     moves_again(robot)
 
 
+def test_garbage_collection_rests_until_the_motion_ends(server, robot):
+    with robot.start_torque_control():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    server.on[CommandName.MOVE] = reject(Status.START_AT_SINGULAR_POSE_REJECTED)
+    with pytest.raises(CommandException):
+        robot.start_torque_control()
+    assert gc.isenabled()
+
+
 def test_a_refused_start_leaves_the_robot_free(server, robot):
     server.on[CommandName.MOVE] = reject(Status.START_AT_SINGULAR_POSE_REJECTED)
     for kind in STARTS:

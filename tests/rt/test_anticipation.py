@@ -2,6 +2,7 @@
 
 import socket
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -79,10 +80,13 @@ def test_after_a_slow_cycle_nothing_is_anticipated(source, wait, rehearsals):
 
 
 def test_nothing_to_anticipate_without_sockets_or_lead(source):
-    assert anticipation(source, 0.0, list) is None
-    assert anticipation(object(), 1e-4, list) is None
+    def rehearse() -> None: ...
+
+    without_sockets: Any = object()
+    assert anticipation(source, 0.0, rehearse) is None
+    assert anticipation(without_sockets, 1e-4, rehearse) is None
     source.descriptors = 5000, -1
-    assert anticipation(source, 1e-4, list) is None
+    assert anticipation(source, 1e-4, rehearse) is None
 
 
 class Punctual(ScriptedServer):
@@ -94,12 +98,12 @@ class Punctual(ScriptedServer):
 
 
 @pytest.mark.parametrize("recorded", [False, True], ids=["sockets", "recorder"])
-def test_rehearsals_leave_commands_and_memory_alone(arm, recorded, tmp_path):
+def test_rehearsals_leave_commands_and_memory_alone(arm, recorded, tmp_path, monkeypatch):
     """A law that counts its cycles: with rehearsals the commands are 1, 2, 3 ... as without."""
     law = KernelLaw(aot.compile_function(_count, 0.0, 0.0, name="count"), memory=0.0, last=20.0)
     rehearsed = []
     rehearse = law.rehearse
-    law.rehearse = lambda state: (rehearsed.append(state), rehearse(state))
+    monkeypatch.setattr(law, "rehearse", lambda state: (rehearsed.append(state), rehearse(state)))
     with Punctual(arm) as server:
         recorder = Recorder(tmp_path / "traffic") if recorded else None
         with Robot(server.host, RealtimeConfig.IGNORE, port=server.port, recorder=recorder) as robot:
