@@ -2,8 +2,8 @@
 
 import contextlib
 import random
-from typing import Any
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
