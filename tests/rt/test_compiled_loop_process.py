@@ -264,7 +264,7 @@ def test_what_cannot_run_in_it(server, robot, monkeypatch):
             run(robot, law)
     with raises(InvalidArgumentException, "watchdog has to be at least 0.05"):
         run(robot, endless(), watchdog=0.0)
-    monkeypatch.setattr(aot.compile, "find_compiler", lambda cpu: None)
+    monkeypatch.setattr("franka_jax.aot.compile.find_compiler", lambda cpu: None)
     with pytest.warns(aot.MissingCompilerWarning):
         slow = KernelLaw(aot.compile_function(lambda q: q, SEVEN))
     with raises(InvalidOperationException, "runs on XLA"):
