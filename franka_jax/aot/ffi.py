@@ -56,9 +56,7 @@ def _register(kernel: CompiledKernel, library: ctypes.CDLL) -> int:
         (ctypes.c_int64 * len(leaves))(*values)
         for values in zip(*((len(x.shape), x.size) for x in leaves), strict=True)
     )
-    entry_points = (
-        ctypes.cast(f, ctypes.c_void_p) for f in (kernel._handle.kernel_call, kernel._handle.kernel_batch)
-    )
+    entry_points = (ctypes.cast(f, ctypes.c_void_p) for f in (kernel._handle.kernel_call, kernel._handle.kernel_batch))
     counts = (ctypes.c_int64(n) for n in (number, len(kernel.inputs), len(kernel.outputs)))
     if library.bridge_register(*counts, ranks, sizes, *entry_points):
         raise MemoryError("bridge_register")
