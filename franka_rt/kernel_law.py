@@ -8,6 +8,7 @@ The law is a pure JAX function of fixed shapes whose arguments say by their name
     kernel = aot.compile_function(law, zeros, zeros, 1.0, zeros, {"k": zeros, "d": zeros})
     law = KernelLaw(kernel, coriolis_on=1.0, target=q_goal, gains={"k": k, "d": d})
     robot.control_torques(law)                       # law.set(target=...) from any thread, law.finish() ends it
+    robot.control_torques(law, compiled=True)        # the same without the interpreter, docs/compiled_loop.md
 
 Arguments named like a field of :class:`~franka_rt.RobotState` are filled from every state, ``dt`` with the seconds
 since the last one. ``memory`` is what the law remembers: the result of that name goes in again in the next cycle. All

@@ -106,6 +106,7 @@ def test_the_same_commands_for_the_same_states(arm, name):
             for part in ("motion", "control"):
                 assert python[part].tobytes() == compiled[part].tobytes(), options
     raw = np.array(server.motions[3])["control"]["tau_J_d"]
+    assert (np.abs(raw) <= arm.maximum_torque).all()
     assert name == "payload" or (np.abs(raw) == arm.maximum_torque).any()
 
 
