@@ -1,8 +1,8 @@
 """The garbage collector kept away from control loops.
 
 A collection stops every thread for as long as there are objects to look at, easily longer than a millisecond. While
-any callback loop or active control of this process runs, what exists is set aside (``gc.freeze``) and automatic
-collection is off; when the last one has ended, all is as it was before.
+any loop of this process runs, what exists is set aside (``gc.freeze``) and automatic collection is off; when the last
+loop has ended, all is as it was before.
 """
 
 from __future__ import annotations
