@@ -3,6 +3,7 @@
 import contextlib
 import random
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -89,7 +90,7 @@ class ChaosTransport:
         """A state (or the start of an answer) with another id, other modes, or numbers that are none."""
         if len(data) < self.dialect.state.itemsize:
             return data
-        state = np.frombuffer(data, self.dialect.state, count=1).copy()
+        state: Any = np.frombuffer(data, self.dialect.state, count=1).copy()
         name = self.dice.choice(
             ["message_id", "motion_generator_mode", "controller_mode", "robot_mode", "q_d", "O_T_EE_c"]
         )
