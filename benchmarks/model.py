@@ -183,7 +183,8 @@ def main() -> None:
             "kernel, buffers reused, inverse_dynamics",
         ),
     ):
-        timings = measure(cases | peer_cases(libraries, key, units), options.rounds)
+        seconds = 0.012 if key == "batch" else 0.004
+        timings = measure(cases | peer_cases(libraries, key, units), options.rounds, seconds)
         if key == "batch":
             print(thread_ratios(timings))
         sections[title] = {
