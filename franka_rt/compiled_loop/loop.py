@@ -203,9 +203,9 @@ class CompiledLoop:
         raise send_failure(OSError(number, os.strerror(number)) if number else None)
 
     def _abandoned(self, process: LoopProcess) -> None:
-        log = self.motion.log.flush()
         if process.memory.report["confirmed"]:
             self._finished(process)
+        log = self.motion.log.flush()
         text = f"franka_rt: the compiled loop ended the motion: no sign of life from Python for {self.watchdog:g} s."
         raise ControlException(text, "The process was stopped or starved; a longer watchdog forgives more.", log=log)
 

@@ -106,6 +106,7 @@ def test_the_same_commands_for_the_same_states(arm, name):
             for part in ("motion", "control"):
                 assert python[part].tobytes() == compiled[part].tobytes(), options
     raw = np.array(server.motions[3])["control"]["tau_J_d"]
+    assert (np.abs(raw) <= arm.maximum_torque).all()
     assert name == "payload" or (np.abs(raw) == arm.maximum_torque).any()
 
 
@@ -361,4 +362,5 @@ def test_a_simulated_arm_moves_complains_and_recovers(standing, which):
         after = robot.read_once()
         assert not after.last_motion_errors
         assert np.abs(after.q - before).max() > 1e-4
+        assert robot.loop_statistics is not None
         assert robot.loop_statistics.cycles == 149

@@ -25,14 +25,23 @@ from franka_rt.errors import (
 )
 from franka_rt.recorder import Recorder
 from franka_rt.toolchain import CompilerError, find_compiler
+from franka_rt.v10 import V10
 from tests.rt.expect import raises
 from tests.rt.laws import RAW, SEVEN, count_to, endless, kernel
+from tests.rt.layouts import ARMS
 from tests.rt.test_compiled_loop import at
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning"),
     pytest.mark.usefixtures("no_thread_left"),
 ]
+
+
+@pytest.fixture(params=[V10], ids=lambda d: d.label)
+def arm(request):
+    """One version is enough for what has nothing to do with the protocol."""
+    return request.param
+
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 10.0  # s; nothing here takes that long
@@ -80,7 +89,7 @@ memory = {"count": 0.0, "q": [0.0] * 7}
 law = KernelLaw(kernel.load(sys.argv[3]), a=1.0, b=0.0, root=1.0, limit=10**9, memory=memory)
 with Robot(sys.argv[1], RealtimeConfig.IGNORE, port=int(sys.argv[2])) as robot:
     try:
-        robot.control_torques(law, compiled=True, watchdog=0.2, cutoff_frequency=1000.0)
+        robot.control_torques(law, compiled=True, watchdog=0.2, limit_rate=False, cutoff_frequency=1000.0)
     except Exception as error:
         print(type(error).__name__, error)
 print(sorted({"jax", "franka_jax"} & set(sys.modules)))
@@ -106,6 +115,7 @@ def parent(server, tmp_path):
     wait_for(lambda: is_gone(loop))
 
 
+@pytest.mark.parametrize("arm", ARMS, indirect=True, ids=lambda d: d.label)
 def test_the_parent_is_killed(server, tmp_path):
     with parent(server, tmp_path) as (process, _):
         process.kill()
@@ -254,7 +264,7 @@ def test_what_cannot_run_in_it(server, robot, monkeypatch):
             run(robot, law)
     with raises(InvalidArgumentException, "watchdog has to be at least 0.05"):
         run(robot, endless(), watchdog=0.0)
-    monkeypatch.setattr(aot.compile, "find_compiler", lambda cpu: None)
+    monkeypatch.setattr("franka_jax.aot.compile.find_compiler", lambda cpu: None)
     with pytest.warns(aot.MissingCompilerWarning):
         slow = KernelLaw(aot.compile_function(lambda q: q, SEVEN))
     with raises(InvalidOperationException, "runs on XLA"):
