@@ -8,6 +8,7 @@ prints what server and client said, as JSON, and writes the cycles.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import subprocess
@@ -24,14 +25,17 @@ START, END = 60.0, 30.0  # s: for imports, compiling and connecting; for what co
 SETTLING = 0.5  # s at the beginning of a motion that are not evaluated
 
 
+_PAIRS = itertools.count()
+
+
 class Failed(RuntimeError):
     """A process of the pair ended badly or not at all."""
 
 
 def address() -> str:
-    """A loopback address of this process alone: the vendors' clients insist on port 1337."""
+    """A loopback address that nobody else uses: the vendors' clients insist on port 1337."""
     pid = os.getpid()
-    return f"127.{10 + pid // 62500 % 200}.{pid // 250 % 250}.{1 + pid % 250}"
+    return f"127.{10 + (pid // 62500 + 40 * next(_PAIRS)) % 240}.{pid // 250 % 250}.{1 + pid % 250}"
 
 
 def _start(module: str, *arguments: str) -> subprocess.Popen[str]:

@@ -98,6 +98,8 @@ def ratios(runs: Mapping[str, Sequence[Run]]) -> str:
         if ours in numbers and theirs in numbers:
             ratio = numbers[ours][quantity][0] / numbers[theirs][quantity][0]
             verdict = "met" if ratio <= largest else "MISSED"
+            if np.isinf(numbers[theirs][quantity][0]):
+                verdict = "NOT COMPARABLE: theirs lost that many cycles"
             rows.append(f"  {quantity:6} {label(ours)} / {label(theirs)}: {ratio:.2f} (aim: <= {largest:g}, {verdict})")
     for ours, theirs in dict.fromkeys((ours, theirs) for ours, theirs, _, _ in TARGETS):
         for quantity in ("p99.9", "lost") if ours in numbers and theirs in numbers else ():

@@ -57,8 +57,7 @@ class LoopScheduling:
         lock_memory: keep the memory that the process has at the start of a loop from being swapped out.
         anticipation: seconds before a state is due at which the thread stops sleeping, rehearses the cycle without
             effect and looks for the state again and again, which makes its answer two to three times as fast and costs
-            up to twice this time of processor in each millisecond; 0 sleeps until the state is there. Not for compiled
-            loops.
+            up to twice this time of processor in each millisecond; 0 sleeps until the state is there.
     """
 
     priority: int | None = None

@@ -111,7 +111,7 @@ PLAN = np.dtype(
         ("still_generators", "<i8"),  # bit n: in generator mode n none runs
         *_items("external_controller command_size command_id finish_flag command_tau"),
         ("command_velocity", "<i8"),  # -1 where torques go alone
-        *_items("udp_timeout finish_timeout orphan_timeout watchdog"),  # ns
+        *_items("udp_timeout finish_timeout orphan_timeout watchdog lead"),  # ns
         # the law
         *_items("leaf_count input_count field_count span_count memory_count"),
         *_items("input_words tau finished finished_is_real dt"),  # words; -1 without one

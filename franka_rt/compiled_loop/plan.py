@@ -152,7 +152,7 @@ class Task:
     def _fill_scheduling(self, plan: Any) -> None:
         plan["priority"], plan["enforce"] = self.scheduling.resolved_priority(), self.enforce
         plan["core"] = -1 if self.scheduling.cpu is None else self.scheduling.cpu
-        plan["lock_memory"] = self.scheduling.lock_memory
+        plan["lock_memory"], plan["lead"] = self.scheduling.lock_memory, _nanoseconds(self.scheduling.anticipation)
 
     def _fill_datagrams(self, plan: Any) -> None:
         dialect, offsets = self.dialect, self.dialect.offsets
