@@ -361,4 +361,5 @@ def test_a_simulated_arm_moves_complains_and_recovers(standing, which):
         after = robot.read_once()
         assert not after.last_motion_errors
         assert np.abs(after.q - before).max() > 1e-4
+        assert robot.loop_statistics is not None
         assert robot.loop_statistics.cycles == 149
