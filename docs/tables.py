@@ -89,7 +89,8 @@ def _measured(text: str, result: Mapping[str, Any]) -> str:
     spread = (
         "one run" if most == 1 else f"up to {most} runs in turn, medians of the runs, least and largest in brackets"
     )
-    where = f"({result['machine']}; server {result['server']}, clients {result['client']}; {result['seconds']:g} s, {spread}.)"
+    machines = f"server {result['server']}, clients {result['client']}"
+    where = f"({result['machine']}; {machines}; {result['seconds']:g} s, {spread}.)"
     rows = [_row(case, series) for case, series in runs.items()]
     head = ["", "version", "p50 / µs", "p99 / µs", "p99.9 / µs", "cycles lost, of 10 000"]
     note = "∞: so many commands came after the next state, or never.\n" if any("∞" in "".join(r) for r in rows) else ""
