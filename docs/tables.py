@@ -16,10 +16,11 @@ from franka_rt.v10 import V10
 
 MEASURED = {
     "loop": "Side by side on loopback, with the same law (Coriolis torques and an impedance) against the same server. "
-    "Turnaround is from a state sent by the server to its command received there.",
+    "Turnaround is from a state sent by the server to its command received there. `python -m benchmarks.loop`",
     "loop_hostile": "The same while another thread of the client's process keeps the interpreter busy with allocation "
-    "and printing.",
-    "loop_in_process": "State received to command sent, with the model in the loop, as the loops measure themselves.",
+    "and printing. `python -m benchmarks.loop --hostile`",
+    "loop_in_process": "State received to command sent, with the model in the loop, as the loops measure themselves. "
+    "`python -m benchmarks.loop --in-process`",
 }
 """File in `docs/measurements` -> what it shows, in the order of the page."""
 
@@ -84,11 +85,12 @@ def _numbers(values: Iterable[float], separator: str) -> str:
 def _measured(text: str, result: Mapping[str, Any]) -> str:
     """One measurement: what, where, and a row for each client and version."""
     runs = result["runs"]
-    counts = sorted({len(series) for series in runs.values()})
-    where = (
-        f"{result['machine']}; server {result['server']}, clients {result['client']}; {' to '.join(map(str, counts))} "
-        f"runs of {result['seconds']:g} s in turn, medians of the runs, least and largest in brackets."
+    most = max(len(series) for series in runs.values())
+    spread = (
+        "one run" if most == 1 else f"up to {most} runs in turn, medians of the runs, least and largest in brackets"
     )
+    machines = f"server {result['server']}, clients {result['client']}"
+    where = f"({result['machine']}; {machines}; {result['seconds']:g} s, {spread}.)"
     rows = [_row(case, series) for case, series in runs.items()]
     head = ["", "version", "p50 / µs", "p99 / µs", "p99.9 / µs", "cycles lost, of 10 000"]
     note = "∞: so many commands came after the next state, or never.\n" if any("∞" in "".join(r) for r in rows) else ""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from franka_rt.demo.law import target
+from franka_rt.dialect import RobotMode
 from franka_rt.kernel_law import KernelLaw
 from franka_rt.loop_statistics import LoopStatistics
 from franka_rt.robot import Robot
@@ -50,7 +51,7 @@ class Course:
 
     @property
     def time(self) -> np.ndarray:
-        """(n,) s on the robot's clock since the motion was asked for."""
+        """(n,) s on the robot's clock since the motion began."""
         return np.array([row[0] for row in self._rows])
 
     @property
@@ -89,7 +90,10 @@ class Course:
 
 
 def drive(sim: SimulatedRobot, robot: Robot, law: KernelLaw, seconds: float, compiled: bool) -> Course:
-    """Run the law for so long: its target goes sideways and back, and meanwhile the arm is pushed down."""
+    """Run the law for so long: its target goes sideways and back, and meanwhile the arm is pushed down.
+
+    Torques are limited in their rate, because a target that comes late is a step.
+    """
     course = Course(robot.dialect.robot.upper(), "compiled" if compiled else "Python")
     start, lost = robot.read_once(), sim.statistics()["lost"]
     law.set(target=target(start, 0.0 * _AWAY))
@@ -97,7 +101,7 @@ def drive(sim: SimulatedRobot, robot: Robot, law: KernelLaw, seconds: float, com
     beside = threading.Thread(target=_guide, args=(sim, robot, law, seconds, course, start, over), daemon=True)
     beside.start()
     try:
-        robot.control_torques(law, compiled=compiled)
+        robot.control_torques(law, limit_rate=True, compiled=compiled)
     finally:
         over.set()
         beside.join()
@@ -116,10 +120,13 @@ def _guide(
     over: threading.Event,
 ) -> None:
     """The thread beside the loop: it only looks at the latest state, and hands targets over."""
-    elapsed = 0.0
+    begin, elapsed = None, 0.0
     while elapsed < seconds and not over.wait(_EVERY):
         state = robot.latest_state()
-        elapsed = state.time - start.time
+        if begin is None and state.robot_mode is not RobotMode.MOVE:
+            continue  # the motion has not begun yet
+        begin = state.time if begin is None else begin
+        elapsed = state.time - begin
         share = np.sin(np.pi * np.clip(elapsed / (0.9 * seconds), 0.0, 1.0)) ** 2
         law.set(target=target(start, share * _AWAY))
         course.note(elapsed, start.O_T_EE[:3, 3] + share * _AWAY, state)

@@ -9,6 +9,7 @@ from franka_rt.demo import command, figures
 from franka_rt.demo.course import drive
 from franka_rt.demo.law import make_law, model_call
 from franka_rt.errors import RealtimeException
+from franka_rt.sim import Faults
 
 pytestmark = pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning")
 
@@ -44,17 +45,29 @@ def test_the_command(tmp_path, capsys, monkeypatch):
         raise RealtimeException("franka_rt: no compiler here.")
 
     monkeypatch.setattr("franka_rt.compiled_loop.loop.executable", refuse)
+    monkeypatch.setattr(command, "_ATTEMPTS", 20)  # other programs may want this machine
     assert main(["demo", "--robots", "fer", "--seconds", "0.5", "--out", str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert "FCI version 5 was agreed on" in out
     assert "five model calls" in out
     assert "state to command p50" in out
-    assert "no compiled loop: franka_rt: no compiler here." in out
+    assert "not done: franka_rt: no compiler here." in out
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cycles.png", "torques.png", "tracking.png"]
 
 
-def test_a_law_without_compiler_is_told(monkeypatch, capsys):
-    monkeypatch.setattr("franka_jax.aot.compile.find_compiler", lambda cpu: None)
-    law = command._law("fr3")
-    assert "There is no C compiler" in capsys.readouterr().out
-    assert law.parameters == ("target", "gains")
+def test_without_a_compiler_the_arm_waits_for_the_law(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(command, "find_compiler", lambda: None)
+    assert main(["demo", "--robots", "fr3", "--seconds", "0.5", "--out", str(tmp_path)]) == 0
+    assert "waits for it" in capsys.readouterr().out
+
+
+def test_a_machine_that_is_too_busy_is_told(sim, monkeypatch, capsys):
+    """The motion is lost again and again; the arm is recovered each time, and free at the end."""
+    sim.set_faults(Faults(drop_commands=1.0))
+    with Robot(sim.host, RealtimeConfig.IGNORE, port=sim.port) as robot:
+        monkeypatch.setattr(command, "_ATTEMPTS", 2)
+        assert command._course(sim, robot, make_law(sim.robot), 0.5, compiled=False) == []
+        assert not robot.read_once().needs_recovery
+    out = capsys.readouterr().out
+    assert out.count("once more") == 1
+    assert "given up after 2 attempts" in out
