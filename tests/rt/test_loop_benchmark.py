@@ -28,7 +28,7 @@ def measured(tmp_path_factory):
 
     def run(pair):
         result = folder / f"{pair[0]}.npz"
-        return result, measure(*pair, 0.3, result, ORDINARY, ORDINARY, hostile=False)
+        return result, measure(pair[0], pair[1], 0.3, result, ORDINARY, ORDINARY, hostile=False)
 
     with ThreadPoolExecutor() as pool:
         return dict(zip(PAIRS, pool.map(run, PAIRS), strict=True))

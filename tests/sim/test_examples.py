@@ -184,7 +184,7 @@ def test_reading_examples(robot, capsys):
 def hands(request):
     from franka_rt.sim import SimulatedRobot
 
-    with SimulatedRobot("fr3", port=0, gripper_port=0, vacuum_gripper_port=0, realtime=False) as sim:
+    with SimulatedRobot("fr3", port=0, gripper_port=0, vacuum_gripper_port=0, realtime=False, patience=2.0) as sim:
         yield sim
 
 
