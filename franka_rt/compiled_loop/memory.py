@@ -20,6 +20,7 @@ import mmap
 import os
 from collections.abc import Mapping
 from enum import IntEnum
+from io import FileIO
 from typing import Any
 
 import numpy as np
@@ -199,13 +200,10 @@ class SharedMemory:
             offsets[name] = offset
             offset += _aligned(sizes[name])
         self._offsets = offsets
-        self.descriptor = os.memfd_create("franka_rt_loop")
-        try:
-            os.ftruncate(self.descriptor, offset)
-            self._map = mmap.mmap(self.descriptor, offset)
-        except BaseException:
-            self.close_descriptor()
-            raise
+        self._file = FileIO(os.memfd_create("franka_rt_loop"), "rb+")  # closed with this object at the latest
+        self.descriptor = self._file.fileno()
+        os.ftruncate(self.descriptor, offset)
+        self._map = mmap.mmap(self.descriptor, offset)
         places = zip((*heads, report), (PLAN, LIVE, REPORT), strict=True)
         self.plan, self.live, self.report = (np.ndarray((), dtype, self._map, place) for place, dtype in places)
         for name, place in offsets.items():
@@ -229,6 +227,4 @@ class SharedMemory:
 
     def close_descriptor(self) -> None:
         """Once the program has its own."""
-        if self.descriptor >= 0:
-            os.close(self.descriptor)
-        self.descriptor = -1
+        self._file.close()

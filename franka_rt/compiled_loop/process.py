@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import time
+from io import FileIO
 from types import TracebackType
 from typing import Self
 
@@ -22,12 +23,17 @@ _START = 10.0  # s for loading a kernel and saying so
 _SCHEDULING = {Setup.MEMORY_LOCK: "memory locking", Setup.AFFINITY: "affinity", Setup.SCHEDULER: "scheduling"}
 
 
-def _in_memory(name: str, content: bytes) -> int:
-    """A descriptor of a file that has no place in any file system."""
-    descriptor = os.memfd_create(name)
-    with open(descriptor, "wb", closefd=False) as file:
-        file.write(content)
-    return descriptor
+def _owned(descriptor: int) -> FileIO:
+    """Closed with the object at the latest, so that Ctrl-C at any moment leaves none open."""
+    return FileIO(descriptor, "rb+")
+
+
+def _in_memory(name: str, content: bytes) -> FileIO:
+    """A file that has no place in any file system."""
+    file = _owned(os.memfd_create(name))
+    with open(file.fileno(), "wb", closefd=False) as writer:
+        writer.write(content)
+    return file
 
 
 class LoopProcess:
@@ -49,19 +55,19 @@ class LoopProcess:
             stack.callback(own.close)
             stack.callback(memory.close_descriptor)
             files = [_in_memory("franka_rt_program", program), _in_memory("franka_rt_kernel", kernel)]
-            for descriptor in files:
-                stack.callback(os.close, descriptor)
-            memory.plan["link"], memory.plan["kernel"] = own.fileno(), files[1]
+            for file in files:
+                stack.enter_context(file)
+            memory.plan["link"], memory.plan["kernel"] = own.fileno(), files[1].fileno()
             self._process = subprocess.Popen(
                 ["franka_rt_loop", str(memory.descriptor)],
-                executable=f"/proc/self/fd/{files[0]}",
-                pass_fds=(own.fileno(), memory.descriptor, *files, *descriptors),
+                executable=f"/proc/self/fd/{files[0].fileno()}",
+                pass_fds=(own.fileno(), memory.descriptor, *(file.fileno() for file in files), *descriptors),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
-        self._ended = os.pidfd_open(self._process.pid)
+        self._ended = _owned(os.pidfd_open(self._process.pid))
         self._poll = select.poll()
         self._poll.register(self._ended, select.POLLIN)
 
@@ -73,7 +79,7 @@ class LoopProcess:
         if not self.ended(0.0 if kind is None else 0.2):
             self._process.kill()
         self._process.wait()
-        os.close(self._ended)
+        self._ended.close()
 
     @property
     def pid(self) -> int:
