@@ -94,8 +94,13 @@ def measure(
         processes.append(_start("loop_clients", client, host, *options))
         watch = Watch(processes[1].pid)
         watch.start()
-        said = _finish(processes[1], f"client {client}", START + length + END)
-        watch.over.set()
+        try:
+            said = _finish(processes[1], f"client {client}", START + length + END)
+        except Failed as error:
+            robot.kill()
+            raise Failed(f"{error}\nThe server said: {robot.communicate()[1].strip()[-1500:] or 'nothing'}") from None
+        finally:
+            watch.over.set()
         return {"client": said, "server": _finish(robot, "server", END), "policies": sorted(watch.seen)}
     finally:
         for process in processes:
