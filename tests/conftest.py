@@ -1,6 +1,7 @@
 """Session-wide setup: 64-bit JAX, the models and reference data loaded once."""
 
 import json
+import signal
 from pathlib import Path
 
 import jax
@@ -10,6 +11,11 @@ import pytest
 from .reference import DATA
 
 jax.config.update("jax_enable_x64", True)
+
+
+def pytest_configure() -> None:
+    """Ctrl-C reaches tests also where the suite was started in the background, with SIGINT ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
