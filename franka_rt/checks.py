@@ -31,9 +31,9 @@ __all__ = [
 _ORTHONORMAL = 1e-5  # libfranka's kOrthonormalThreshold
 
 
-def finite(array: np.ndarray) -> bool:
-    """Whether all numbers of a small (n,) array are finite; faster than numpy for a few numbers."""
-    return all(map(math.isfinite, array.tolist()))
+def finite(numbers: Sequence[float] | np.ndarray) -> bool:
+    """Whether all of a few numbers are finite. A finite norm is proof enough; the norm of finite ones may overflow."""
+    return math.isfinite(math.hypot(*numbers)) or all(map(math.isfinite, numbers))
 
 
 def _floats(name: str, value: Any) -> np.ndarray:

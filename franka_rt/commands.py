@@ -72,7 +72,7 @@ class Command:
 
     def validate(self) -> None:
         """Raise InvalidArgumentException for values that must not be sent."""
-        if not checks.finite(self.values):
+        if not checks.finite(self.values.tolist()):
             raise InvalidArgumentException(_NOT_FINITE)
 
     def __repr__(self) -> str:
@@ -134,7 +134,7 @@ class _CartesianCommand(MotionCommand):
         super().validate()
         if self.elbow is None:
             return
-        if not checks.finite(self.elbow):
+        if not checks.finite(self.elbow.tolist()):
             raise InvalidArgumentException(_NOT_FINITE)
         if self.elbow[1] not in (1.0, -1.0):
             raise InvalidArgumentException(_BAD_ELBOW)

@@ -7,7 +7,7 @@ position or pose of a motion is its own reference: it is sent as it is, and its 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from franka_rt.velocity_envelope import VelocityEnvelope
 
 __all__ = ["Conditioner"]
 
-Bounds = Callable[[list[float]], tuple[list[float], list[float]]]
+Bounds = Callable[[Sequence[float]], tuple[list[float], list[float]]]
 
 
 class Conditioner:
@@ -91,7 +91,7 @@ class Conditioner:
         if self._maximum_torque is not None:
             values = limits.clamp_torques(values, self._maximum_torque)
         if self._gain is not None or self._limiting:
-            last = state.tau_J_d.tolist()
+            last = state.numbers("tau_J_d")
             if self._gain is not None:
                 values = filters.low_pass(values, last, self._gain)
             if self._limiting:
@@ -100,22 +100,22 @@ class Conditioner:
 
     def joint_velocities(self, command: JointVelocities, state: RobotState, first: bool) -> JointVelocities:
         """(7,) rad/s, against dq_d and ddq_d, with the limits at q_d."""
-        values, last = command.values.tolist(), state.dq_d.tolist()
+        values, last = command.values.tolist(), state.numbers("dq_d")
         if self._gain is not None:
             values = filters.low_pass(values, last, self._gain)
         if self._bounds is not None:
-            bounds = self._bounds(state.q_d.tolist())
-            values = limits.limit_joint_velocities(values, last, state.ddq_d.tolist(), self._limits, *bounds)
+            bounds = self._bounds(state.numbers("q_d"))
+            values = limits.limit_joint_velocities(values, last, state.numbers("ddq_d"), self._limits, *bounds)
         return JointVelocities.trusted(values)
 
     def joint_positions(self, command: JointPositions, state: RobotState, first: bool) -> JointPositions:
         """(7,) rad, against q_d, dq_d and ddq_d, with the limits at the position reference."""
         values = command.values.tolist()
-        last = values if first and self._own_reference else state.q_d.tolist()
+        last = values if first and self._own_reference else state.numbers("q_d")
         if self._gain is not None:
             values = filters.low_pass(values, last, self._gain)
         if self._bounds is not None:
-            rates = state.dq_d.tolist(), state.ddq_d.tolist()
+            rates = state.numbers("dq_d"), state.numbers("ddq_d")
             values = limits.limit_joint_positions(values, last, *rates, self._limits, *self._bounds(last))
         return JointPositions.trusted(values)
 
@@ -123,11 +123,11 @@ class Conditioner:
         """Pose, against O_T_EE_c, O_dP_EE_c and O_ddP_EE_c."""
         values = command.values.tolist()
         own = first and self._own_reference
-        last = values if own else state.O_T_EE_c.T.ravel().tolist()
+        last = values if own else state.numbers("O_T_EE_c")
         if self._gain is not None:
             values = filters.low_pass_pose(values, last, self._gain)
         if self._limiting:
-            rates = state.O_dP_EE_c.tolist(), state.O_ddP_EE_c.tolist()
+            rates = state.numbers("O_dP_EE_c"), state.numbers("O_ddP_EE_c")
             values = limits.limit_pose(values, last, *rates, self._limits)
         conditioned = CartesianPose.trusted(values)
         conditioned.elbow = self._elbow(command.elbow, state, own)
@@ -135,11 +135,11 @@ class Conditioner:
 
     def cartesian_velocities(self, command: CartesianVelocities, state: RobotState, first: bool) -> CartesianVelocities:
         """(6,) twist, against O_dP_EE_c and O_ddP_EE_c."""
-        values, last = command.values.tolist(), state.O_dP_EE_c.tolist()
+        values, last = command.values.tolist(), state.numbers("O_dP_EE_c")
         if self._gain is not None:
             values = filters.low_pass(values, last, self._gain)
         if self._limiting:
-            values = limits.limit_twist(values, last, state.O_ddP_EE_c.tolist(), self._limits)
+            values = limits.limit_twist(values, last, state.numbers("O_ddP_EE_c"), self._limits)
         conditioned = CartesianVelocities.trusted(values)
         conditioned.elbow = self._elbow(command.elbow, state, False)
         return conditioned
@@ -149,11 +149,11 @@ class Conditioner:
         if elbow is None:
             return None
         position, sign = elbow.tolist()
-        last = position if own else float(state.elbow_c[0])
+        last = position if own else state.numbers("elbow_c")[0]
         if self._gain is not None:
             position = filters.low_pass([position], [last], self._gain)[0]
         if self._limiting:
-            rates = float(state.delbow_c[0]), float(state.ddelbow_c[0])
+            rates = state.numbers("delbow_c")[0], state.numbers("ddelbow_c")[0]
             position = limits.limit_elbow(position, last, *rates, self._limits)
         return np.array((position, sign))
 

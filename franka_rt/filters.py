@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from franka_rt import rotations
+from franka_rt import checks, rotations
 from franka_rt.errors import InvalidArgumentException
 
 __all__ = ["MAX_CUTOFF_FREQUENCY", "SAMPLE_TIME", "low_pass", "low_pass_gain", "low_pass_pose"]
@@ -40,7 +40,7 @@ def low_pass_gain(cutoff_frequency: float, sample_time: float = SAMPLE_TIME) -> 
 
 
 def _check_finite(name: str, values: Sequence[float], last: Sequence[float]) -> None:
-    if not (all(map(math.isfinite, values)) and all(map(math.isfinite, last))):
+    if not checks.finite((*values, *last)):
         raise InvalidArgumentException(
             f"{name}: current or past input value of the signal to be filtered is infinite or NaN."
         )
@@ -50,7 +50,7 @@ def low_pass(values: Sequence[float], last: Sequence[float], gain: float) -> lis
     """Filter n numbers towards ``values``, coming from the ``last`` n; InvalidArgumentException unless all finite."""
     _check_finite(_NAME, values, last)
     keep = 1.0 - gain
-    return [gain * x + keep * y for x, y in zip(values, last, strict=True)]
+    return [gain * x + keep * y for x, y in zip(values, last)]  # noqa: B905 - strict is slow
 
 
 def low_pass_pose(pose: Sequence[float], last: Sequence[float], gain: float) -> list[float]:

@@ -26,6 +26,7 @@ import numpy as np
 
 from franka_rt.commands import Torques
 from franka_rt.errors import InvalidArgumentException, InvalidOperationException
+from franka_rt.field_copies import FieldCopies
 from franka_rt.law_slots import MEMORY, law_slots
 from franka_rt.state import RobotState
 from franka_rt.structure import flatten
@@ -85,7 +86,7 @@ class KernelLaw:
         self._bound = bound = kernel.bind()
         inputs, outputs = bound.inputs, bound.outputs
         self._dt = None if slots.dt is None else inputs[slots.dt]
-        self._fields = [(name, inputs[leaf]) for name, leaf in slots.fields.items()]
+        self._fields = FieldCopies([(name, inputs[leaf]) for name, leaf in slots.fields.items()])
         self._finished = None if slots.finished is None else outputs[slots.finished]
         self._memory = [(inputs[before], outputs[after]) for before, after in slots.memory]
         self._command = Torques(np.zeros(7))
@@ -188,8 +189,7 @@ class KernelLaw:
         """One cycle; the command is the same object every time."""
         if self._wanted is not self._taken:
             self._take()
-        for name, target in self._fields:
-            target[...] = getattr(state, name)
+        self._fields(state)
         if self._dt is not None:
             self._dt[...] = dt
         self._bound.run()
@@ -204,8 +204,7 @@ class KernelLaw:
 
     def rehearse(self, state: RobotState) -> None:
         """What a cycle does, without effect: results are overwritten by the next cycle, memory stays."""
-        for name, target in self._fields:
-            target[...] = getattr(state, name)
+        self._fields(state)
         self._bound.run()
 
     def __repr__(self) -> str:

@@ -68,7 +68,7 @@ def _memory(kernel: Any, parameters: dict[str, Any], results: dict[str, list[int
 
 
 def _is_field(name: str) -> bool:
-    return name[:1] != "_" and hasattr(RobotState, name)
+    return name[:1] != "_" and not callable(getattr(RobotState, name, callable))
 
 
 def _arguments(kernel: Any) -> dict[str, tuple[Description, list[int]]]:

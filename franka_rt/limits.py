@@ -53,16 +53,14 @@ def _joint_tables(limits: RateLimits) -> tuple[list[float], list[float], list[fl
 
 
 def _check_finite(name: str, values: Floats) -> None:
-    if not all(map(math.isfinite, values)):
+    if not checks.finite(values):
         raise InvalidArgumentException(f"{name} is infinite or NaN.")
 
 
 def clamp_torques(tau: Floats, maximum: Floats) -> list[float]:
     """(7,) Nm, none beyond the largest torque of its joint."""
     _check_finite("Commanding value", tau)
-    return [
-        largest if x > largest else -largest if x < -largest else x for x, largest in zip(tau, maximum, strict=True)
-    ]
+    return [m if x > m else -m if x < -m else x for x, m in zip(tau, maximum)]  # noqa: B905 - strict is slow
 
 
 def limit_torques(tau: Floats, tau_last: Floats, limits: RateLimits) -> list[float]:

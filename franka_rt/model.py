@@ -94,10 +94,12 @@ class Model:
         ``gravity_earth`` (3,) m/s^2 in base axes, (0, 0, -9.81) if not given.
         """
         if call := self._call_on("gravity", q, None, payload):
-            return call.one(q, _gravity_of(q) if gravity_earth is None else gravity_earth)
+            _warn_if_weightless(q, gravity_earth)
+            return call.one(q, gravity_earth)
         load = self._load_for(q, payload)
         if isinstance(q, RobotState):
-            return self.backend.gravity(q.q, load, _gravity_of(q) if gravity_earth is None else gravity_earth)
+            _warn_if_weightless(q, gravity_earth)
+            return self.backend.gravity(q.q, load, q.O_ddP_O if gravity_earth is None else gravity_earth)
         return self.backend.gravity(q, load, GRAVITY_EARTH if gravity_earth is None else gravity_earth)
 
     def evaluate(self, state: RobotState, gravity_earth: Any = None, out: Any = None) -> Any:
@@ -105,10 +107,11 @@ class Model:
 
         ``out``, an earlier result, is filled again there, so that nothing is allocated.
         """
-        vector = _gravity_of(state) if gravity_earth is None else gravity_earth
+        _warn_if_weightless(state, gravity_earth)
         if call := self._call_on("evaluate", state, None):
-            results = call.all(state, vector, out)
+            results = call.all(state, gravity_earth, out)
             return Quantities(*results) if out is None else out
+        vector = state.O_ddP_O if gravity_earth is None else gravity_earth
         q, F_T_EE, EE_T_K = self._configuration(state, None, None)
         together: Any = getattr(self.backend, "evaluate", None)
         if together is not None:
@@ -144,7 +147,7 @@ class Model:
 
     def _frames(self, state: RobotState) -> tuple[np.ndarray, np.ndarray]:
         """F_T_EE and EE_T_K of a state; kept as long as their bytes are the same."""
-        key, known = state.tool_bytes, self._tool
+        key, known = state.setup_bytes, self._tool
         if known is None or key is None or known[0] != key:
             known = (key or b"", state.F_T_EE, state.EE_T_K)
             self._tool = known if key else None
@@ -157,19 +160,18 @@ class Model:
 
     def _payload(self, state: RobotState) -> Payload | None:
         """End effector and load of a state as one body; kept as long as their bytes are the same."""
-        key, known = state.load_bytes, self._load
+        key, known = state.setup_bytes, self._load
         if known is None or key is None or known[0] != key:
             known = (key or b"", Payload(state.m_total, state.F_x_Ctotal, state.I_total))
             self._load = known if key else None
         return known[1]
 
 
-def _gravity_of(state: RobotState) -> np.ndarray:
-    vector = state.O_ddP_O
-    if vector[2] == 0.0 and not vector.any():
+def _warn_if_weightless(state: RobotState, gravity_earth: Any) -> None:
+    """If the state's gravity vector is used and zero."""
+    if gravity_earth is None and not any(state.numbers("O_ddP_O")):
         text = "state.O_ddP_O is zero, so gravity is zero; pass gravity_earth=(0, 0, -9.81) to model.gravity()."
         warnings.warn(text, RuntimeWarning, stacklevel=3)
-    return vector
 
 
 class JaxBackend:

@@ -1,8 +1,8 @@
 """The robot's state: a read-only view of one state datagram under libfranka's names.
 
 A :class:`RobotState` keeps the datagram's bytes and looks at them when asked. All its arrays are float64, poses are
-(4,4) and inertias (3,3) in ordinary C order, whichever version sent them: version 5 numbers are viewed where they
-are, version 10's single precision is widened once per state, as libfranka does. Arrays are read-only;
+(4,4) and inertias (3,3) in ordinary C order, whichever version sent them: version 5 vectors are viewed where they
+are, version 10's single precision is widened field by field, as libfranka does. Arrays are read-only;
 :meth:`RobotState.copy` gives a state with memory of its own and writable arrays.
 
 Fields that the wire does not have (m_total, F_x_Ctotal, I_total) are computed as in :mod:`franka_rt.combined_load`.
@@ -13,6 +13,7 @@ The other direction, for a server: :class:`franka_rt.state_writer.StateWriter` f
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ class RobotState:
     Raises ProtocolException ("libfranka: incorrect object size") for a datagram of another size than the dialect's.
     """
 
-    __slots__ = ("_data", "_matrices", "_own", "_reals", "layout", "message_id")
+    __slots__ = ("_matrices", "_reals", "datagram", "is_copy", "layout", "message_id")
 
     O_T_EE = Matrix("(4,4) measured pose of the end effector in the base frame, m")
     O_T_EE_d = Matrix("(4,4) last desired pose of the motion generator in the base frame, m")
@@ -86,6 +87,10 @@ class RobotState:
 
     message_id: int
     """Millisecond counter of the robot; what a command echoes."""
+    datagram: bytes
+    """As it was received."""
+    is_copy: bool
+    """The arrays are the copy's own; they may have been changed, and count instead of the datagram."""
 
     def __init__(self, dialect: ArmDialect, datagram: bytes | bytearray | memoryview) -> None:
         layout = self.layout = state_fields(dialect)
@@ -94,40 +99,42 @@ class RobotState:
                 "libfranka: incorrect object size",
                 f"A state datagram of {dialect.label} has {layout.size} bytes, this one {len(datagram)}.",
             )
-        self._data = datagram if type(datagram) is bytes else bytes(datagram)
-        self._own = False  # the arrays are a copy's own and may be changed
+        self.datagram = datagram if type(datagram) is bytes else bytes(datagram)
+        self.is_copy = False
         self._reals: np.ndarray | None = None
         self._matrices: np.ndarray | None = None
         self.message_id = _MESSAGE_ID(datagram)[0]
 
     @property
     def reals(self) -> np.ndarray:
-        """(n,) all real numbers of the datagram up to the modes, widened when first looked at."""
+        """(n,) all real numbers of the datagram up to the modes, in the order of the wire."""
         if self._reals is None:
             layout = self.layout
-            reals = np.frombuffer(self._data, layout.real, layout.count, 8)
+            reals = np.frombuffer(self.datagram, layout.real, layout.count, 8)
             if layout.narrow:
                 reals = reals.astype(_FLOAT64)
                 reals.setflags(write=False)
             self._reals = reals
         return self._reals
 
+    def numbers(self, name: str) -> Sequence[float]:
+        """The numbers of a real field as plain floats, in the order of the wire: matrices column by column."""
+        if self.is_copy:
+            return np.ravel(getattr(self, name), "F" if name in self.layout.matrices else "C").tolist()
+        field = self.layout.wire[name]
+        return field.unpack(self.datagram, field.place)
+
     def ordered(self) -> np.ndarray:
-        """All matrices of the state, row by row, gathered once."""
+        """All matrices of a copy, row by row, gathered once."""
         if self._matrices is None:
             self._matrices = self.reals[self.layout.matrix_order]
-            self._matrices.setflags(write=self._own)
+            self._matrices.setflags(write=self.is_copy)
         return self._matrices
 
     @property
     def dialect(self) -> ArmDialect:
         """The protocol version that the state came in."""
         return self.layout.dialect
-
-    @property
-    def datagram(self) -> bytes:
-        """The bytes as they were received."""
-        return self._data
 
     @property
     def time(self) -> float:
@@ -137,41 +144,41 @@ class RobotState:
     @property
     def robot_mode(self) -> RobotMode:
         """Mode of the robot; a number that the protocol does not define reads as OTHER."""
-        return _ROBOT_MODES.get(self._data[self.layout.robot_mode], RobotMode.OTHER)
+        return _ROBOT_MODES.get(self.datagram[self.layout.robot_mode], RobotMode.OTHER)
 
     @property
     def motion_generator_mode(self) -> int:
         """Motion generator mode, a :class:`GeneratorMode` where the number is a defined one."""
-        number = self._data[self.layout.generator]
+        number = self.datagram[self.layout.generator]
         return _GENERATORS.get(number, number)
 
     @property
     def controller_mode(self) -> int:
         """Controller mode, a :class:`ControllerMode` where the number is a defined one."""
-        number = self._data[self.layout.controller]
+        number = self.datagram[self.layout.controller]
         return _CONTROLLERS.get(number, number)
 
     @property
     def modes(self) -> tuple[int, int, int]:
         """(generator, controller, robot mode) as plain numbers, the cheap form for the motion machine."""
-        data, layout = self._data, self.layout
+        data, layout = self.datagram, self.layout
         return data[layout.generator], data[layout.controller], data[layout.robot_mode]
 
     @property
     def current_errors(self) -> Errors:
         """Errors that are active now."""
-        return Errors(self._data[self.layout.errors])
+        return Errors(self.datagram[self.layout.errors])
 
     @property
     def last_motion_errors(self) -> Errors:
         """Errors that ended the last motion."""
-        return Errors(self._data[self.layout.reflex_reason])
+        return Errors(self.datagram[self.layout.reflex_reason])
 
     @property
     def control_command_success_rate(self) -> float:
         """Share (0..1) of the last 100 commands that arrived in time; 0 while no motion runs."""
         real = self.layout.dialect.real
-        return float(np.frombuffer(self._data[-real.itemsize :], real)[0])
+        return float(np.frombuffer(self.datagram[-real.itemsize :], real)[0])
 
     @property
     def needs_recovery(self) -> bool:
@@ -195,26 +202,18 @@ class RobotState:
         return combined_load.inertia(*parts, self.m_total, self.F_x_Ctotal)
 
     @property
-    def tool_bytes(self) -> bytes | None:
-        """F_T_EE and EE_T_K as received, to notice a change cheaply; None for a copy, whose arrays may be changed."""
-        return self._bytes_of(self.layout.tool)
-
-    @property
-    def load_bytes(self) -> bytes | None:
-        """End effector and load as received, to notice a change cheaply; None for a copy."""
-        return self._bytes_of(self.layout.load)
-
-    def _bytes_of(self, where: slice) -> bytes | None:
-        return None if self._own else self._data[where]
+    def setup_bytes(self) -> bytes | None:
+        """F_T_EE, EE_T_K, end effector and load as received, to notice a change cheaply; None for a copy."""
+        return None if self.is_copy else self.datagram[self.layout.setup]
 
     def copy(self) -> RobotState:
         """The same state over memory of its own, with writable arrays."""
-        other = RobotState(self.dialect, self._data)
+        other = RobotState(self.dialect, self.datagram)
         other._restore(self.reals, self._matrices)
         return other
 
     def _restore(self, reals: np.ndarray, matrices: np.ndarray | None) -> None:
-        self._own, self._reals = True, reals.copy()
+        self.is_copy, self._reals = True, reals.copy()
         self._matrices = None if matrices is None else matrices.copy()
 
     def to_dict(self) -> dict[str, Any]:
@@ -222,14 +221,14 @@ class RobotState:
         return public_fields(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        own = (self.reals, self._matrices) if self._own else None
-        return _unpickle, (int(self.dialect.fci_version), self._data, own)
+        own = (self.reals, self._matrices) if self.is_copy else None
+        return _unpickle, (int(self.dialect.fci_version), self.datagram, own)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RobotState):
             return NotImplemented
         same_reals = np.array_equal(self.reals, other.reals, equal_nan=True)
-        return self.dialect is other.dialect and self._data == other._data and same_reals
+        return self.dialect is other.dialect and self.datagram == other.datagram and same_reals
 
     __hash__ = None  # type: ignore[assignment]
 

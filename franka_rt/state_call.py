@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from franka_rt.field_copies import FieldCopies
 from franka_rt.state import RobotState
 
 __all__ = ["StateCall"]
@@ -42,31 +43,29 @@ class StateCall:
         inputs, found = iter(bound.inputs), {}
         for argument in _ARGUMENTS[name]:
             found[argument] = [next(inputs) for _ in range(_LEAVES.get(argument, 1))]
-        self._q = found["q"][0]
-        self._dq, self._gravity = (found.get(key, [None])[0] for key in ("dq", "gravity_earth"))
+        names = {"q": "q", "dq": "dq", "gravity_earth": "O_ddP_O"}
+        self._fields = FieldCopies([(names[key], targets[0]) for key, targets in found.items() if key in names])
+        self._gravity = found.get("gravity_earth", [None])[0]
         self._load = found.get("payload")
         self._tool = [found[key][0] for key in ("F_T_EE", "EE_T_K")] if "F_T_EE" in found else None
-        self._load_bytes: bytes | None = None
-        self._tool_bytes: bytes | None = None
+        self._setup: bytes | None = None
 
     def run(self, state: RobotState, gravity: Any = None) -> None:
-        """Compute; ``gravity`` (3,) m/s^2 for the calls that take it."""
-        self._q[...] = state.q
-        if self._dq is not None:
-            self._dq[...] = state.dq
-        if self._load is not None:
-            key = state.load_bytes
-            if key is None or key != self._load_bytes:
-                _write(self._load, self._payload(state))
-                self._load_bytes = key
-        if self._tool is not None:
-            key = state.tool_bytes
-            if key is None or key != self._tool_bytes:
-                _write(self._tool, (state.F_T_EE, state.EE_T_K))
-                self._tool_bytes = key
-        if self._gravity is not None:
+        """Compute; ``gravity`` (3,) m/s^2 for the calls that take it, without it the state's."""
+        self._fields(state)
+        key = state.setup_bytes
+        if key is None or key != self._setup:
+            self._write_setup(state)
+            self._setup = key
+        if gravity is not None:
             self._gravity[...] = gravity
         self._bound.run()
+
+    def _write_setup(self, state: RobotState) -> None:
+        if self._load is not None:
+            _write(self._load, self._payload(state))
+        if self._tool is not None:
+            _write(self._tool, (state.F_T_EE, state.EE_T_K))
 
     def one(self, state: RobotState, gravity: Any = None) -> np.ndarray:
         """The only result."""
