@@ -13,8 +13,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from franka_rt.callbacks import coerce
 from franka_rt.commands import Command, JointVelocities, MotionCommand, Torques
-from franka_rt.control_loop import coerce
 from franka_rt.dialect import ControllerMode
 from franka_rt.errors import ControlException, FrankaException, InvalidArgumentException
 from franka_rt.motion import MotionControl

@@ -6,12 +6,15 @@ limiter on for version 5 and off for version 10 (``robot.dialect.limit_rate``). 
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from franka_rt import checks
 from franka_rt.active_motions import ActiveMotions
+from franka_rt.callbacks import Callback, Callbacks, Stage
 from franka_rt.commands import (
     CartesianPose,
     CartesianVelocities,
@@ -21,7 +24,7 @@ from franka_rt.commands import (
     Torques,
 )
 from franka_rt.conditioning import Conditioner
-from franka_rt.control_loop import Callback, ControlLoop, Stage
+from franka_rt.control_loop import ControlLoop, Cycle
 from franka_rt.dialect import ControllerMode, GeneratorMode
 from franka_rt.errors import InvalidArgumentException
 from franka_rt.kernel_law import KernelLaw
@@ -219,11 +222,29 @@ class RobotControl(ActiveMotions):
         envelope = self._joint_velocity_envelope
         clamp = isinstance(torque_callback, KernelLaw)
         conditioner = Conditioner(self.dialect, limit_rate, cutoff_frequency, envelope, clamp)
-        motion_stage = None if callback is None else Stage(kind, callback, conditioner)
-        torque_stage = None if torque_callback is None else Stage(Torques, torque_callback, conditioner)
         with self._exclusive():
             scheduled = self.scheduling.applied(self.realtime_config is RealtimeConfig.ENFORCE)
-            stages, lead = (motion_stage, torque_stage), self.scheduling.anticipation
-            loop = ControlLoop(self._motion, generator, controller, *stages, scheduled, lead)
-            self.loop_statistics = loop.statistics
-            loop.run()
+            with self._cycle(kind, callback, torque_callback, conditioner) as cycle:
+                loop = ControlLoop(self._motion, generator, controller, cycle, scheduled, self.scheduling.anticipation)
+                self.loop_statistics = loop.statistics
+                loop.run()
+
+    @contextlib.contextmanager
+    def _cycle(
+        self,
+        kind: type[MotionCommand],
+        callback: Callback | None,
+        torque_callback: Callback | None,
+        conditioner: Conditioner,
+    ) -> Iterator[Cycle]:
+        """What a loop does with a state: a kernel law runs in one compiled call where that is possible."""
+        if isinstance(torque_callback, KernelLaw) and callback in (None, _stand_still):
+            from franka_rt.compiled_loop.cycle import law_cycle  # here, because most sessions do not need it
+
+            with law_cycle(self._motion, torque_callback, conditioner) as compiled:
+                if compiled is not None:
+                    yield compiled
+                    return
+        motion_stage = None if callback is None else Stage(kind, callback, conditioner)
+        torque_stage = None if torque_callback is None else Stage(Torques, torque_callback, conditioner)
+        yield Callbacks(self._motion, motion_stage, torque_stage)

@@ -1,112 +1,53 @@
-"""The callback loop: one motion from start to end, calling the user once per state (FCI protocol 7.5).
+"""The control loop: one motion from start to end, one command per state (FCI protocol 7.5).
 
 ::
 
-    start; state = next                                      first callback: dt = 0
+    start; state = next                                      first cycle: dt = 0
     repeat: outputs = callbacks(state, dt); stop if one of them is finished; send; state = next; dt = state's step
     finish with the last commands, until the robot confirms
 
-Which callback comes first, and that a finished one skips the other, is data of the version. The skipped one's part of
-the last command is that of the cycle before. If there was none, torques are zero as in libfranka; a motion command
-holds the present position, where libfranka would send zeros as a position.
+What a cycle computes is a :class:`Cycle`: the user's callbacks, or a kernel law in one call.
 """
 
 from __future__ import annotations
 
 import contextlib
-import reprlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from typing import Any
-
-import numpy as np
+from typing import Any, Protocol
 
 from franka_rt.anticipation import anticipation
-from franka_rt.commands import CartesianPose, CartesianVelocities, Command, JointPositions, JointVelocities, Torques
-from franka_rt.conditioning import Conditioner
 from franka_rt.dialect import ControllerMode, GeneratorMode
-from franka_rt.errors import ControlException, InvalidArgumentException
+from franka_rt.errors import ControlException
 from franka_rt.garbage import no_collection
 from franka_rt.loop_statistics import LoopStatistics
 from franka_rt.motion import MotionControl
 from franka_rt.state import RobotState
 
-__all__ = ["Callback", "ControlLoop", "Stage", "coerce", "explained"]
+__all__ = ["ControlLoop", "Cycle", "explained"]
 
-Callback = Callable[[RobotState, float], Any]
 _COMMUNICATION = "communication_constraints_violation"
 
 
-def _name(function: Any) -> str:
-    return getattr(function, "__qualname__", None) or type(function).__name__
+class Cycle(Protocol):
+    """What a loop does with a state."""
 
+    def call(self, state: RobotState, dt: float) -> bool:
+        """Compute the command that answers the state; whether it is the last one of the motion."""
+        ...
 
-def coerce(kind: type[Command], output: Any, source: str) -> Any:
-    """A command of this kind from what a callback returned: such a command, or an array of its numbers.
-
-    InvalidArgumentException in one line that names the source.
-    """
-    if isinstance(output, kind):
-        return output
-    if output is None or isinstance(output, Command):
-        what = "None" if output is None else type(output).__name__
-        raise InvalidArgumentException(f"franka_rt: {source} has to return {kind.__name__}, not {what}.")
-    try:
-        return kind(output)
-    except (TypeError, ValueError) as error:
-        text = getattr(error, "text", f"franka_rt: {kind.name} has to be {kind.size} numbers.")
-        needed = "" if text.startswith("franka_rt") else f" ({kind.size} numbers are needed)"
-        raise InvalidArgumentException(f"{text} Returned {_describe(output)} by {source}{needed}.") from None
-
-
-def _describe(output: Any) -> str:
-    shape = getattr(output, "shape", None)
-    if shape is None:
-        with contextlib.suppress(ValueError):
-            shape = np.shape(output)
-    return f"of shape {shape}" if shape else reprlib.repr(output)
-
-
-class Stage:
-    """A callback, what its output becomes, and the last command it led to."""
-
-    def __init__(self, kind: type[Command], callback: Callback, conditioner: Conditioner) -> None:
-        self.kind = kind
-        self._callback = callback
-        self._condition = conditioner.prepare(kind)
-        self._source = f"the callback {_name(callback)}"
-        self._first = True
-        self._rehearse = getattr(callback, "rehearse", None)
-        self.command: Any = None
-
-    def __call__(self, state: RobotState, dt: float) -> bool:
-        """Call the callback; whether it ends the motion."""
-        output = self._callback(state, dt)
-        if type(output) is not self.kind:
-            output = coerce(self.kind, output, self._source)
-        self.command = self._condition(output, state, self._first)
-        self._first = False
-        return output.motion_finished
+    def write(self) -> bytes:
+        """Send that command; the datagram."""
+        ...
 
     def rehearse(self, state: RobotState) -> None:
-        """The same without effect, as far as that can be: a callback of which we know nothing is not called."""
-        if self._rehearse is not None:
-            self._rehearse(state)
-        self._condition(self.command, state, False)
+        """Both without effect, as far as that can be."""
+        ...
 
-    def last(self, state: RobotState) -> Any:
-        """The last command; before the first one what changes nothing."""
-        return self.command or _HOLD[self.kind](state)
-
-
-_HOLD: dict[type[Command], Callable[[RobotState], Command]] = {
-    Torques: lambda state: Torques(np.zeros(7)),
-    JointPositions: lambda state: JointPositions(state.q_d),
-    JointVelocities: lambda state: JointVelocities(np.zeros(7)),
-    CartesianPose: lambda state: CartesianPose(state.O_T_EE_c),
-    CartesianVelocities: lambda state: CartesianVelocities(np.zeros(6)),
-}
+    def last(self, state: RobotState) -> tuple[Any, Any]:
+        """The (motion, torque) commands that end the motion; None for a part that it does not have."""
+        ...
 
 
 @contextlib.contextmanager
@@ -129,7 +70,7 @@ class ControlLoop:
     Args:
         motion: runs the protocol.
         generator, controller: modes of the motion.
-        motion_stage, torque_stage: what commands come from; a missing one is None.
+        cycle: what is done with a state.
         scheduled: how the thread is scheduled meanwhile.
         lead: seconds before a state is due at which the loop stops sleeping (:mod:`franka_rt.anticipation`).
     """
@@ -139,16 +80,13 @@ class ControlLoop:
         motion: MotionControl,
         generator: GeneratorMode,
         controller: ControllerMode,
-        motion_stage: Stage | None,
-        torque_stage: Stage | None,
+        cycle: Cycle,
         scheduled: AbstractContextManager[None] | None = None,
         lead: float = 0.0,
     ) -> None:
         self._motion = motion
         self._modes = generator, controller
-        self._motion_stage, self._torque_stage = motion_stage, torque_stage
-        both = (torque_stage, motion_stage) if motion.session.dialect.torque_first else (motion_stage, torque_stage)
-        self._stages = [stage for stage in both if stage is not None]
+        self._cycle = cycle
         self._scheduled = scheduled or contextlib.nullcontext()
         self._lead = lead
         self.statistics = LoopStatistics()
@@ -161,7 +99,7 @@ class ControlLoop:
                 first = self._motion.update()
                 with self._anticipating():
                     last = self._spin(first)
-                self._motion.finish(*self._last_commands(last))
+                self._motion.finish(*self._cycle.last(last))
 
     @contextlib.contextmanager
     def _anticipating(self) -> Iterator[None]:
@@ -173,37 +111,20 @@ class ControlLoop:
             session.expect = None
 
     def _rehearse(self) -> None:
-        """One cycle with the last state and the last commands, and nothing comes of it."""
+        """One cycle with the last state, and nothing comes of it."""
         session = self._motion.session
-        state = RobotState(session.dialect, session.state.datagram)
-        for stage in self._stages:
-            stage.rehearse(state)
-        self._motion.rehearse(*self._commands())
+        self._cycle.rehearse(RobotState(session.dialect, session.state.datagram))
 
     def _spin(self, state: RobotState) -> RobotState:
-        """Cycles until a callback ends the motion; the state that it saw."""
+        """Cycles until one of them ends the motion; the state that it saw."""
         motion, statistics, clock, dt = self._motion, self.statistics, time.perf_counter_ns, 0.0
-        session = motion.session
+        session, call, write = motion.session, self._cycle.call, self._cycle.write
         while True:
-            if self._call(state, dt):
+            if call(state, dt):
                 return state
-            sent = motion.write(*self._commands())
+            sent = write()
             statistics.add(clock() - session.arrived)
             before, state = state.message_id, motion.read(sent)
             elapsed = state.message_id - before
             statistics.step(elapsed)
             dt = elapsed / 1000.0
-
-    def _call(self, state: RobotState, dt: float) -> bool:
-        for stage in self._stages:  # noqa: SIM110 - this runs every millisecond
-            if stage(state, dt):
-                return True
-        return False
-
-    def _commands(self) -> tuple[Any, Any]:
-        motion, torque = self._motion_stage, self._torque_stage
-        return None if motion is None else motion.command, None if torque is None else torque.command
-
-    def _last_commands(self, state: RobotState) -> tuple[Any, Any]:
-        motion, torque = self._motion_stage, self._torque_stage
-        return None if motion is None else motion.last(state), None if torque is None else torque.last(state)

@@ -78,6 +78,11 @@ class Kernel:
         return f"<kernel {signature}: {operations} operations, {self.backend}>"
 
     @property
+    def function(self) -> Any:
+        """The C function for one state, ``void kernel_call(void *const *buffers)``."""
+        return self._one
+
+    @property
     def library(self) -> bytes:
         """The shared object."""
         return self._artefact.library

@@ -83,7 +83,7 @@ class KernelLaw:
     def __init__(self, kernel: Any, robot: str = "", urdf: str = "", **parameters: Any) -> None:
         self.kernel, self.robot, self.urdf_hash = kernel, robot, urdf_hash(urdf) if urdf else ""
         self.slots = slots = law_slots(kernel)
-        self._bound = bound = kernel.bind()
+        self.bound = bound = kernel.bind()
         inputs, outputs = bound.inputs, bound.outputs
         self._dt = None if slots.dt is None else inputs[slots.dt]
         self._fields = FieldCopies([(name, inputs[leaf]) for name, leaf in slots.fields.items()])
@@ -137,15 +137,17 @@ class KernelLaw:
             raise InvalidArgumentException(f"franka_rt: {name} has a number that is infinite or NaN.")
         return {i: array.copy() for i, array in zip(leaves, arrays, strict=True)}
 
-    def _take(self) -> None:
-        """Take what was set last, as a whole."""
+    def take(self) -> None:
+        """Take what was set last, as a whole; for the loop that runs the law, before every cycle."""
         wanted, taken = self._wanted, self._taken
+        if wanted is taken:
+            return
         self._taken = wanted
         for leaf, value in wanted.parameters.items():
-            self._bound.inputs[leaf][...] = value
+            self.bound.inputs[leaf][...] = value
         if wanted.memory_set != taken.memory_set:
             for leaf, value in wanted.memory.items():
-                self._bound.inputs[leaf][...] = value
+                self.bound.inputs[leaf][...] = value
 
     def finish(self) -> None:
         """End the motion regularly with the next cycle; from any thread."""
@@ -164,15 +166,15 @@ class KernelLaw:
         with self._changing:
             if self._listener is not None:
                 raise InvalidOperationException("franka_rt: this law already runs in another loop.")
-            self._take()
+            self.take()
             self._listener = listener
-            return [array.copy() for array in self._bound.inputs], self._taken.memory_set, self._stop
+            return [array.copy() for array in self.bound.inputs], self._taken.memory_set, self._stop
 
     def give_back(self, memory: list[np.ndarray] | None, stop: bool) -> None:
         """The end of :meth:`lend`: the law's memory now (None: keep what was set), and a wish to end not yet seen."""
         with self._changing:
             self._listener = None
-            self._take()
+            self.take()
             self._stop = stop
             for (before, _), value in zip(self._memory, memory or (), strict=memory is not None):
                 before[...] = value
@@ -187,25 +189,33 @@ class KernelLaw:
 
     def __call__(self, state: RobotState, dt: float) -> Torques:
         """One cycle; the command is the same object every time."""
-        if self._wanted is not self._taken:
-            self._take()
+        self.take()
         self._fields(state)
         if self._dt is not None:
             self._dt[...] = dt
-        self._bound.run()
+        self.bound.run()
         for before, after in self._memory:
             before[...] = after
         command = self._command
-        stop = self._stop
-        if stop:  # only what was seen is cleared: finish() may come from another thread at any time
-            self._stop = False
-        command.motion_finished = stop or (self._finished is not None and bool(self._finished))
+        command.motion_finished = self.stopping() or (self._finished is not None and bool(self._finished))
         return command
+
+    def stopping(self) -> bool:
+        """Whether :meth:`finish` was called; for the loop that runs the law, after every cycle."""
+        if self._stop:  # only what was seen is cleared: finish() may come from another thread at any time
+            self._stop = False
+            return True
+        return False
+
+    @property
+    def torques(self) -> np.ndarray:
+        """(7,) Nm, what came of the last cycle."""
+        return self._command.values
 
     def rehearse(self, state: RobotState) -> None:
         """What a cycle does, without effect: results are overwritten by the next cycle, memory stays."""
         self._fields(state)
-        self._bound.run()
+        self.bound.run()
 
     def __repr__(self) -> str:
         return f"<KernelLaw {self.kernel!r}>"

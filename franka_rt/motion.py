@@ -146,15 +146,25 @@ class MotionControl:
 
         InvalidArgumentException for values that must not be sent, ControlException if the kind does not fit.
         """
+        self._before_command(motion is not None, torques is not None)
+        if motion is None and torques is None:
+            return b""
+        return self._send(motion, torques, finished=False)
+
+    def write_datagram(self, datagram: bytes, motion: bool, torques: bool) -> bytes:
+        """The same with a command that was encoded and checked elsewhere; says which parts it has."""
+        self._before_command(motion, torques)
+        return self._send_datagram(datagram)
+
+    def _before_command(self, motion: bool, torques: bool) -> None:
         self._cycle += 1
         if self._cycle % _CYCLES_PER_POLL == 0:
             self.channel.poll()
-        if motion is None and torques is None:
-            return b""
+        if not motion and not torques:
+            return
         if not self.active:
             self.channel.poll()  # the user may have closed the session meanwhile
-        self.machine.check_command(motion is not None, torques is not None)
-        return self._send(motion, torques, finished=False)
+        self.machine.check_command(motion, torques)
 
     def rehearse(self, motion: MotionCommand | None, torques: Torques | None) -> None:
         """What :meth:`write` does to a command, without sending."""
@@ -230,7 +240,9 @@ class MotionControl:
         for command in (motion, torques):
             if command is not None:
                 command.validate()
-        datagram = self._encoder.encode(self.session.state.message_id, motion, torques, finished)
+        return self._send_datagram(self._encoder.encode(self.session.state.message_id, motion, torques, finished))
+
+    def _send_datagram(self, datagram: bytes) -> bytes:
         try:
             self.session.transport.send_datagram(datagram)
         except NetworkException:

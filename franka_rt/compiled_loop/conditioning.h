@@ -50,15 +50,16 @@ static void put(int64_t place, int index, double value)
     memcpy(command + place + index * (int64_t)sizeof value, &value, sizeof value);
 }
 
-/* Write the law's torques into the command; nothing that is not finite gets past here. */
-static void make_command(void)
+/* Write the law's torques into the command; nothing that is not finite gets past here: the joint where, else -1. */
+static int make_command(void)
 {
     for (int joint = 0; joint < 7; joint++) {
         const double tau = torque(joint), v = plan.command_velocity < 0 ? 0.0 : velocity(joint);
         if (!isfinite(outputs[plan.tau + joint]) || !isfinite(tau) || !isfinite(v))
-            end(REASON_NOT_FINITE, joint);
+            return joint;
         put(plan.command_tau, joint, tau);
         if (plan.command_velocity >= 0)
             put(plan.command_velocity, joint, v);
     }
+    return -1;
 }

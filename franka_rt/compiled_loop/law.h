@@ -106,13 +106,26 @@ static void take_parameters(void)
         apply_set(newest);
 }
 
-/* Without effect: the next cycle overwrites the results, and memory stays. */
-static void rehearse(void)
+/* The results for the newest state; memory stays. */
+static void compute(void)
 {
     const struct field *field = region(plan.fields_at);
     for (int64_t i = 0; i < plan.field_count; i++)
         fill(field + i);
     kernel(leaves);
+}
+
+static void remember(void)
+{
+    const struct memory *memory = region(plan.memory_at);
+    for (int64_t i = 0; i < plan.memory_count; i++)
+        memcpy(inputs + memory[i].input, outputs + memory[i].output, memory[i].words * sizeof *inputs);
+}
+
+static void set_dt(double dt)
+{
+    if (plan.dt >= 0)
+        inputs[plan.dt] = dt;
 }
 
 static bool law_has_finished(void)
@@ -132,16 +145,10 @@ static bool asked_to_finish(void)
 /* Run the law on the newest state; whether this is its last cycle. */
 static bool run_law(double dt)
 {
-    const struct field *field = region(plan.fields_at);
-    const struct memory *memory = region(plan.memory_at);
     take_parameters();
-    for (int64_t i = 0; i < plan.field_count; i++)
-        fill(field + i);
-    if (plan.dt >= 0)
-        inputs[plan.dt] = dt;
-    kernel(leaves);
-    for (int64_t i = 0; i < plan.memory_count; i++)
-        memcpy(inputs + memory[i].input, outputs + memory[i].output, memory[i].words * sizeof *inputs);
+    set_dt(dt);
+    compute();
+    remember();
     const bool asked = asked_to_finish();
     return law_has_finished() || asked;
 }

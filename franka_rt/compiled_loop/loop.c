@@ -42,7 +42,9 @@ _Noreturn static void finish(enum reason reason, int64_t patience)
 static void answer(double dt, int64_t received)
 {
     const bool last = run_law(dt);
-    make_command();
+    const int not_finite = make_command();
+    if (not_finite >= 0)
+        end(REASON_NOT_FINITE, not_finite);
     if (last)
         finish(REASON_FINISHED, plan.finish_timeout);
     send_command();

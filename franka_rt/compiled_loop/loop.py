@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from franka_rt.commands import JointVelocities, Torques
+from franka_rt.compiled_loop.cycle import refuse
 from franka_rt.compiled_loop.memory import TURNAROUNDS, Reason, SharedMemory
 from franka_rt.compiled_loop.parameters import LentLaw
 from franka_rt.compiled_loop.plan import LawLayout, Task, make_memory
@@ -32,7 +32,7 @@ from franka_rt.compiled_loop.records import Records
 from franka_rt.conditioning import Conditioner
 from franka_rt.control_loop import explained
 from franka_rt.dialect import CommandName, ControllerMode
-from franka_rt.errors import ControlException, InvalidArgumentException, InvalidOperationException
+from franka_rt.errors import ControlException, InvalidOperationException
 from franka_rt.kernel_law import KernelLaw
 from franka_rt.loop_statistics import LoopStatistics
 from franka_rt.machine import Signal
@@ -178,12 +178,10 @@ class CompiledLoop:
 
     def _not_finite(self, process: LoopProcess) -> None:
         """The same numbers through the conditioner that refuses them."""
-        place, state = int(process.memory.plan["tau"]), self._session.state
-        outputs = process.memory.region("outputs", np.float64, place + 7).copy()
-        for command in (JointVelocities(np.zeros(7)), Torques(outputs[place:])):
-            if isinstance(command, Torques) or process.memory.plan["command_velocity"] >= 0:
-                self.conditioner.prepare(type(command))(command, state, False).validate()
-        raise InvalidArgumentException("Commanding value is infinite or NaN.")
+        place = int(process.memory.plan["tau"])
+        torques = process.memory.region("outputs", np.float64, place + 7)[place:].copy()
+        with_motion = bool(process.memory.plan["command_velocity"] >= 0)
+        refuse(self.conditioner, torques, with_motion, self._session.state)
 
     def _receive_failed(self, process: LoopProcess) -> None:
         transport, number = self._session.transport, _detail(process)

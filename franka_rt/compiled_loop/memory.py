@@ -190,7 +190,7 @@ class SharedMemory:
         descriptor: for the program.
 
     Args:
-        sizes: bytes of every region.
+        sizes: bytes of the regions; those not named are empty.
     """
 
     def __init__(self, sizes: Mapping[str, int]) -> None:
@@ -198,7 +198,7 @@ class SharedMemory:
         offset, offsets = report + _aligned(REPORT.itemsize), {}
         for name in REGIONS:
             offsets[name] = offset
-            offset += _aligned(sizes[name])
+            offset += _aligned(sizes.get(name, 0))
         self._offsets = offsets
         self._file = FileIO(os.memfd_create("franka_rt_loop"), "rb+")  # closed with this object at the latest
         self.descriptor = self._file.fileno()

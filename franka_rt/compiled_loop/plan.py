@@ -22,7 +22,7 @@ from franka_rt.motion import ANSWER_TIMEOUT
 from franka_rt.scheduling import LoopScheduling
 from franka_rt.state_fields import MATRIX_SHAPES
 
-__all__ = ["LawLayout", "Task", "make_memory"]
+__all__ = ["LawLayout", "Task", "fill_conditioning", "fill_datagrams", "make_memory"]
 
 ORPHAN_TIMEOUT = 1.0  # s for a regular end that nobody waits for; StopMove after that
 _SPARE_RECORDS = 16  # beyond the log: a reader may be this many cycles late before a record is overwritten
@@ -79,6 +79,15 @@ class LawLayout:
             raise InvalidArgumentException(text)
         return source, place, size, self.inputs[leaf]
 
+    def sizes(self) -> dict[str, int]:
+        """Bytes of the regions that :meth:`fill` writes."""
+        return {
+            "leaves": (len(self.inputs) + len(self.outputs)) * 8,
+            "fields": len(self.fields) * shared.FIELD.itemsize,
+            "spans": len(self.spans) * shared.SPAN.itemsize,
+            "memory": len(self.memory) * shared.MEMORY.itemsize,
+        }
+
     def fill(self, memory: SharedMemory) -> None:
         """Write it where the program reads it."""
         plan, slots = memory.plan, self.slots
@@ -134,8 +143,9 @@ class Task:
         plan["watchdog"], plan["udp_timeout"] = _nanoseconds(self.watchdog), _nanoseconds(self.dialect.udp_timeout)
         plan["finish_timeout"], plan["orphan_timeout"] = map(_nanoseconds, (ANSWER_TIMEOUT, ORPHAN_TIMEOUT))
         self._fill_scheduling(plan)
-        self._fill_datagrams(plan)
-        self._fill_conditioning(plan)
+        plan["running"] = int(self.generator), int(self.controller), int(RobotMode.MOVE)
+        fill_datagrams(plan, self.dialect)
+        fill_conditioning(plan, self.dialect, self.conditioner)
         plan["log_size"], (plan["record_state"], plan["record_size"]) = self.records, self.record_layout
 
     @property
@@ -154,32 +164,35 @@ class Task:
         plan["core"] = -1 if self.scheduling.cpu is None else self.scheduling.cpu
         plan["lock_memory"], plan["lead"] = self.scheduling.lock_memory, _nanoseconds(self.scheduling.anticipation)
 
-    def _fill_datagrams(self, plan: Any) -> None:
-        dialect, offsets = self.dialect, self.dialect.offsets
-        plan["state_size"], plan["command_size"] = dialect.state.itemsize, dialect.command.itemsize
-        plan["single_precision"] = dialect.real.itemsize == 4
-        plan["state_id"], plan["generator"] = offsets["message_id"], offsets["motion_generator_mode"]
-        plan["controller"], plan["robot_mode"] = offsets["controller_mode"], offsets["robot_mode"]
-        plan["running"] = int(self.generator), int(self.controller), int(RobotMode.MOVE)
-        plan["still_generators"] = sum(1 << int(mode) for mode in dialect.still_generators)
-        plan["external_controller"] = int(ControllerMode.EXTERNAL_CONTROLLER)
-        plan["command_id"], plan["command_tau"] = _place(dialect, "message_id"), _place(dialect, "control", "tau_J_d")
-        plan["finish_flag"] = _place(dialect, *dialect.torque_finish_flag)
-        alone = dialect.torque_generator is GeneratorMode.NONE
-        plan["command_velocity"] = -1 if alone else _place(dialect, "motion", "dq_c")
-        plan["load"] = [offsets[name] for name in _LOAD]
 
-    def _fill_conditioning(self, plan: Any) -> None:
-        conditioner, limits, offsets = self.conditioner, self.dialect.limits, self.dialect.offsets
-        plan["filtering"], plan["gain"] = conditioner.gain is not None, conditioner.gain or 0.0
-        plan["limiting"], plan["sample_time"] = conditioner.limiting, SAMPLE_TIME
-        plan["maximum_torque"], plan["torque_rate"] = self.dialect.maximum_torque, limits.torque_rate
-        plan["jerk"], plan["acceleration"] = limits.joint_jerk, limits.joint_acceleration
-        if limits.joint_velocity is not None:  # else torques go alone, and no velocity is sent
-            plan["velocity"] = limits.joint_velocity
-        names = {"tau_last": "tau_J_d", "velocity_last": "dq_d", "acceleration_last": "ddq_d"}
-        for name, field in names.items():
-            plan[name] = offsets[field]
+def fill_datagrams(plan: Any, dialect: ArmDialect) -> None:
+    """Where everything is in states and commands."""
+    offsets = dialect.offsets
+    plan["state_size"], plan["command_size"] = dialect.state.itemsize, dialect.command.itemsize
+    plan["single_precision"] = dialect.real.itemsize == 4
+    plan["state_id"], plan["generator"] = offsets["message_id"], offsets["motion_generator_mode"]
+    plan["controller"], plan["robot_mode"] = offsets["controller_mode"], offsets["robot_mode"]
+    plan["still_generators"] = sum(1 << int(mode) for mode in dialect.still_generators)
+    plan["external_controller"] = int(ControllerMode.EXTERNAL_CONTROLLER)
+    plan["command_id"], plan["command_tau"] = _place(dialect, "message_id"), _place(dialect, "control", "tau_J_d")
+    plan["finish_flag"] = _place(dialect, *dialect.torque_finish_flag)
+    alone = dialect.torque_generator is GeneratorMode.NONE
+    plan["command_velocity"] = -1 if alone else _place(dialect, "motion", "dq_c")
+    plan["load"] = [offsets[name] for name in _LOAD]
+
+
+def fill_conditioning(plan: Any, dialect: ArmDialect, conditioner: Conditioner) -> None:
+    """What happens to torques before they are sent."""
+    limits, offsets = dialect.limits, dialect.offsets
+    plan["filtering"], plan["gain"] = conditioner.gain is not None, conditioner.gain or 0.0
+    plan["limiting"], plan["sample_time"] = conditioner.limiting, SAMPLE_TIME
+    plan["maximum_torque"], plan["torque_rate"] = dialect.maximum_torque, limits.torque_rate
+    plan["jerk"], plan["acceleration"] = limits.joint_jerk, limits.joint_acceleration
+    if limits.joint_velocity is not None:  # else torques go alone, and no velocity is sent
+        plan["velocity"] = limits.joint_velocity
+    names = {"tau_last": "tau_J_d", "velocity_last": "dq_d", "acceleration_last": "ddq_d"}
+    for name, field in names.items():
+        plan[name] = offsets[field]
 
 
 def _nanoseconds(seconds: float) -> int:
@@ -204,12 +217,9 @@ def make_memory(task: Task, layout: LawLayout) -> SharedMemory:
     """Shared memory of the right size, with the plan in it."""
     words = 8
     sizes = {
+        **layout.sizes(),
         "inputs": layout.input_words * words,
         "outputs": layout.output_words * words,
-        "leaves": (len(layout.inputs) + len(layout.outputs)) * words,
-        "fields": len(layout.fields) * shared.FIELD.itemsize,
-        "spans": len(layout.spans) * shared.SPAN.itemsize,
-        "memory": len(layout.memory) * shared.MEMORY.itemsize,
         "stop_message": len(task.stop_message),
         "sets": shared.SETS * (shared.SET_HEAD.itemsize + layout.input_words * words),
         "turnarounds": shared.TURNAROUNDS * words,

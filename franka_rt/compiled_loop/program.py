@@ -1,26 +1,30 @@
-"""The program's executable: compiled once for this source, compiler and processor, then taken from the user's cache.
+"""What is compiled from the C files, once per source, compiler and processor, then taken from the user's cache.
 
-Without a compiler an executable that is in the cache already is used.
+That is the program, and the library with one cycle for the Python loop. Without a compiler one that is in the cache
+already is used.
 """
 
 from __future__ import annotations
 
+import ctypes
 import platform
 import sys
 from collections.abc import Mapping
+from functools import lru_cache
 from importlib import resources
 
 from franka_rt import cache
-from franka_rt.artefact import INTERFACE_VERSION, Artefact
+from franka_rt.artefact import INTERFACE_VERSION, Artefact, open_library
 from franka_rt.compiled_loop.memory import declarations
 from franka_rt.errors import RealtimeException
 from franka_rt.toolchain import CompilerError, Toolchain, find_compiler, processor
 
-__all__ = ["FLAGS", "MAIN", "executable", "sources"]
+__all__ = ["FLAGS", "MAIN", "cycle_library", "executable", "sources"]
 
-MAIN = "loop.c"
+MAIN, _CYCLE = "loop.c", "cycle.c"
 FLAGS = ("-std=gnu11", "-O2", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing")
 """No fused products: commands are the Python loop's to the last bit."""
+_SHARED = ("-shared", "-fPIC", "-fvisibility=hidden")
 LIBRARIES = ("-ldl", "-lm")
 _HERE = "franka_rt.compiled_loop"
 
@@ -33,9 +37,20 @@ def sources() -> dict[str, str]:
 
 def executable() -> bytes:
     """The program for this machine. RealtimeException with the next step if it cannot be made."""
+    return _built(MAIN, FLAGS)
+
+
+@lru_cache
+def cycle_library() -> ctypes.PyDLL:
+    """The library with one cycle, loaded. RealtimeException if it cannot be made, KernelException if not loaded."""
+    library = open_library(_built(_CYCLE, (*FLAGS, *_SHARED)), "the control cycle's library")
+    return ctypes.PyDLL(library._name, handle=library._handle)
+
+
+def _built(main: str, flags: tuple[str, ...]) -> bytes:
     _check_system()
     texts, toolchain = sources(), find_compiler()
-    parts = [*(text for item in sorted(texts.items()) for text in item), *FLAGS, processor()]
+    parts = [main, *(text for item in sorted(texts.items()) for text in item), *flags, processor()]
     key = cache.digest(*(part.encode() for part in parts))
     found = cache.lookup(key)
     if found is not None and (toolchain is None or found.manifest["compiler"] == toolchain.identity):
@@ -45,9 +60,9 @@ def executable() -> bytes:
             "franka_rt: a compiled loop needs a C compiler, and there is none (cc, gcc, clang, $CC, ziglang).",
             "Install one (`pip install ziglang` is enough), or run the law with compiled=False.",
         )
-    program = _compile(texts, toolchain)
-    cache.store(key, Artefact(_manifest(toolchain), program, texts[MAIN]))
-    return program
+    binary = _compile(texts, toolchain, main, flags)
+    cache.store(key, Artefact(_manifest(toolchain), binary, texts[main]))
+    return binary
 
 
 def _check_system() -> None:
@@ -56,9 +71,9 @@ def _check_system() -> None:
         raise RealtimeException(text, "Run the law with compiled=False.")
 
 
-def _compile(texts: Mapping[str, str], toolchain: Toolchain) -> bytes:
+def _compile(texts: Mapping[str, str], toolchain: Toolchain, main: str, flags: tuple[str, ...]) -> bytes:
     try:
-        return toolchain.program(texts, MAIN, FLAGS, LIBRARIES)
+        return toolchain.program(texts, main, flags, LIBRARIES)
     except CompilerError as error:
         raise RealtimeException(f"franka_rt: the compiled loop could not be built: {error}") from error
 

@@ -58,7 +58,7 @@ static void log_state(bool answered)
     store(&report->records, report->records + 1);
 }
 
-static void rehearse(void);
+static void compute(void);
 
 /* Wake up shortly before the next state is due, run the law for its traces in the caches, and then look for the state
  * instead of sleeping on it: anticipation.py, which says why. Whatever else happens is left to the ordinary wait. */
@@ -73,7 +73,7 @@ static void anticipate(bool *accepted)
         check_halt();
         return;
     }
-    rehearse();
+    compute(); /* without effect: the next cycle overwrites the results */
     while (!*accepted && now() < due + plan.lead)
         take_datagram(MSG_DONTWAIT, accepted);
 }
@@ -98,9 +98,14 @@ static void receive_state(bool answered)
     log_state(answered);
 }
 
-static void send_command(void)
+static void address_command(void)
 {
     memcpy(command + plan.command_id, &state_id, sizeof state_id);
+}
+
+static void send_command(void)
+{
+    address_command();
     const ssize_t sent = send(plan.udp, command, plan.command_size, MSG_NOSIGNAL);
     if (sent != plan.command_size)
         end(REASON_SEND_FAILED, sent < 0 ? errno : 0);

@@ -44,7 +44,7 @@ class Course:
 
     def __init__(self, robot, monkeypatch):
         self.states, self.commands = [], []
-        stage = importlib.import_module("franka_rt.control_loop").Stage
+        stage = importlib.import_module("franka_rt.callbacks").Stage
         before = stage.__call__
 
         def noted(this, state, dt):
