@@ -78,7 +78,7 @@ class Kernel:
         return f"<kernel {signature}: {operations} operations, {self.backend}>"
 
     @property
-    def function(self) -> Any:
+    def entry_point(self) -> Any:
         """The C function for one state, ``void kernel_call(void *const *buffers)``."""
         return self._one
 

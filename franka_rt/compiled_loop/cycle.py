@@ -77,7 +77,7 @@ class LawCycle:
         self._leaves = pointers((*bound.inputs, *bound.outputs))
         self._struct = _Cycle(
             memory.plan.ctypes.data,
-            ctypes.cast(law.kernel.function, ctypes.c_void_p),
+            ctypes.cast(law.kernel.entry_point, ctypes.c_void_p),
             ctypes.cast(self._leaves, ctypes.c_void_p),
             bound.inputs[0].ctypes.data if bound.inputs else None,
             bound.results.ctypes.data,
