@@ -3,7 +3,8 @@
     tau = c + J^T (K e - D J dq) + M (k_n (q_n - q) - d_n dq) + share g,    e = (p_d - p, rotation vector to R_d)
 
 with pose, Jacobian, mass, Coriolis and gravity torques of the state; ``share`` is 0, because the robot carries its own
-weight. The same law three times: with five calls of the model, with one call for all five, and as a kernel.
+weight. The same law three times: with five calls of the model, with one call for all five, and as a kernel. Rotations
+are small, so their vector is that of the skew part of R_d R^T, and K e is affine in the pose: K e = s - S vec(O_T_EE).
 """
 
 from __future__ import annotations
@@ -23,47 +24,52 @@ NULLSPACE = 5.0, 4.5, 0.0
 """N/m, N m/rad; N s/m, N m s/rad; 1/s^2, 1/s and the share of the weight."""
 
 
-def impedance(quantities: Any, q: Any, dq: Any, target: Any, q_nullspace: Any, numbers: Any, np: Any = np) -> Any:
-    """The law on numpy or (``np``: jax.numpy) JAX arrays; ``target`` (4,4). Small rotations: e from the skew part."""
+def spring(target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """S (6,16) and s (6,) of the force towards a pose (4,4)."""
+    S, s = np.zeros((6, 4, 4)), np.zeros(6)
+    S[[0, 1, 2], [0, 1, 2], 3], s[:3] = 1.0, target[:3, 3]
+    for row, upper, lower in zip((3, 4, 5), UPPER, LOWER, strict=True):
+        S[row, lower, :3], S[row, upper, :3] = -0.5 * target[upper, :3], 0.5 * target[lower, :3]
+    return STIFFNESS[:, None] * S.reshape(6, 16), STIFFNESS * s
+
+
+def impedance(quantities: Any, q: Any, dq: Any, S: Any, s: Any, q_nullspace: Any, numbers: Any) -> Any:
+    """The law on numpy or JAX arrays."""
     pose, J, M, c, g = quantities
-    R = pose[:3, :3]
-    D = target[:3, :3] @ R.T
-    turn = 0.5 * (D - D.T)[UPPER, LOWER]
-    error = np.concatenate((target[:3, 3] - pose[:3, 3], turn))
     stiffness, damping, share = numbers
-    wrench = STIFFNESS * error - DAMPING * (J @ dq)
+    wrench = s - S @ pose.reshape(16) - DAMPING * (J @ dq)
     return c + J.T @ wrench + M @ (stiffness * (q_nullspace - q) - damping * dq) + share * g
 
 
 def law(model: Any, target: np.ndarray, posture: np.ndarray, together: bool) -> Callable[[Any], np.ndarray]:
     """State -> torques, with one call of the model or with five."""
     frame = "end_effector"
+    S, s = spring(target)
 
     def five(state: Any) -> Any:
         kinematics = model.pose(frame, state), model.zero_jacobian(frame, state)
         return (*kinematics, model.mass(state), model.coriolis(state), model.gravity(state))
 
     quantities = model.evaluate if together else five
-    return lambda state: impedance(quantities(state), state.q, state.dq, target, posture, NULLSPACE)
+    return lambda state: impedance(quantities(state), state.q, state.dq, S, s, posture, NULLSPACE)
 
 
-def kernel(model: Any, target: np.ndarray, posture: np.ndarray) -> Any:
+def kernel(model: Any, posture: np.ndarray) -> Any:
     """The same with the model, compiled; ``memory`` counts the seconds until ``seconds``, then it ends."""
     import jax
-    import jax.numpy as jnp
 
     from franka_jax import aot
 
-    def compiled(q, dq, dt, O_ddP_O, memory, target, posture, seconds, numbers):
+    def compiled(q, dq, dt, O_ddP_O, memory, S, s, posture, seconds, numbers):
         frame = "end_effector"
         kinematics = model.pose(frame, q), model.zero_jacobian(frame, q)
         dynamics = model.mass(q), model.coriolis(q, dq), model.gravity(q, gravity_earth=O_ddP_O)
-        tau = impedance((*kinematics, *dynamics), q, dq, target, posture, numbers, jnp)
+        tau = impedance((*kinematics, *dynamics), q, dq, S, s, posture, numbers)
         return {"tau": tau, "memory": memory + dt, "finished": (memory + dt >= seconds) * 1.0}
 
     with jax.enable_x64(True):
-        examples = posture, posture, 0.0, np.zeros(3), 0.0, target, posture, 0.0, np.array(NULLSPACE)
-        return aot.compile_function(compiled, *examples, name="impedance_model")
+        examples = posture, posture, 0.0, np.zeros(3), 0.0, np.zeros((6, 16)), np.zeros(6), posture, 0.0
+        return aot.compile_function(compiled, *examples, np.array(NULLSPACE), name="impedance_model")
 
 
 def _with_model(run: Run, together: bool) -> dict[str, Any]:
@@ -105,7 +111,8 @@ def model_kernel(run: Run) -> dict[str, Any]:
     with connect(run) as robot:
         model = robot.load_model()
         target = model.pose("end_effector", robot.read_once())
-        compiled = kernel(model.backend.model, target, GOAL)
-        numbers = {"target": target, "posture": GOAL, "seconds": run.seconds, "numbers": np.array(NULLSPACE)}
+        compiled = kernel(model.backend.model, GOAL)
+        S, s = spring(target)
+        numbers = {"S": S, "s": s, "posture": GOAL, "seconds": run.seconds, "numbers": np.array(NULLSPACE)}
         robot.control_torques(KernelLaw(compiled, memory=0.0, **numbers))
         return robot.loop_statistics.to_dict()

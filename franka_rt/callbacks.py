@@ -116,11 +116,11 @@ class Callbacks:
         """See :class:`franka_rt.control_loop.Cycle`."""
         return self._motion.write(*self._commands())
 
-    def rehearse(self, state: RobotState) -> None:
+    def rehearse(self, state: RobotState) -> bytes:
         """See :class:`franka_rt.control_loop.Cycle`."""
         for stage in self._stages:
             stage.rehearse(state)
-        self._motion.rehearse(*self._commands())
+        return self._motion.rehearse(*self._commands())
 
     def _commands(self) -> tuple[Any, Any]:
         motion, torque = self._motion_stage, self._torque_stage

@@ -26,6 +26,7 @@ __all__ = [
     "Torques",
 ]
 
+_FLOAT64 = np.dtype(np.float64)
 _NOT_FINITE = "Commanding value is infinite or NaN."
 _NO_TRANSFORM = "libfranka: Attempt to set invalid transformation in motion generator. Has to be column major!"
 _BAD_ELBOW = "Invalid elbow configuration given! Only +1 or -1 are allowed for the sign of the 4th joint."
@@ -44,7 +45,7 @@ class Command:
     @classmethod
     def trusted(cls, values: list[float]) -> Self:
         """A command of numbers whose count is known to be right; for running loops."""
-        command = cls.__new__(cls)
+        command = object.__new__(cls)
         command.values, command.motion_finished = np.array(values), False
         return command
 
@@ -58,6 +59,8 @@ class Command:
         return array
 
     def _numbers(self, values: Any) -> np.ndarray:
+        if type(values) is np.ndarray and values.dtype == _FLOAT64:
+            return values
         try:
             if np.iscomplexobj(values):
                 raise TypeError("complex numbers")

@@ -41,8 +41,8 @@ class Cycle(Protocol):
         """Send that command; the datagram."""
         ...
 
-    def rehearse(self, state: RobotState) -> None:
-        """Both without effect, as far as that can be."""
+    def rehearse(self, state: RobotState) -> bytes:
+        """Both without effect, as far as that can be; the datagram that would be sent."""
         ...
 
     def last(self, state: RobotState) -> tuple[Any, Any]:
@@ -104,16 +104,15 @@ class ControlLoop:
     @contextlib.contextmanager
     def _anticipating(self) -> Iterator[None]:
         session = self._motion.session
-        session.expect = anticipation(session.transport, self._lead, self._rehearse)
-        try:
-            yield
-        finally:
-            session.expect = None
+        with anticipation(session.transport, self._lead, self._rehearse) as session.expect:
+            try:
+                yield
+            finally:
+                session.expect = None
 
-    def _rehearse(self) -> None:
-        """One cycle with the last state, and nothing comes of it."""
-        session = self._motion.session
-        self._cycle.rehearse(RobotState(session.dialect, session.state.datagram))
+    def _rehearse(self) -> bytes:
+        """One cycle with the last state; the command that would be sent, and nothing else comes of it."""
+        return self._cycle.rehearse(self._motion.rehearse_read())
 
     def _spin(self, state: RobotState) -> RobotState:
         """Cycles until one of them ends the motion; the state that it saw."""

@@ -166,13 +166,20 @@ class MotionControl:
             self.channel.poll()  # the user may have closed the session meanwhile
         self.machine.check_command(motion, torques)
 
-    def rehearse(self, motion: MotionCommand | None, torques: Torques | None) -> None:
-        """What :meth:`write` does to a command, without sending."""
+    def rehearse_read(self) -> RobotState:
+        """What :meth:`read` does to a datagram, with the newest one again; the newest state."""
+        state = self.session.state
+        self.session.connection.receive_datagram(state.datagram)
+        self.machine.observe(state.modes)
+        return state
+
+    def rehearse(self, motion: MotionCommand | None, torques: Torques | None) -> bytes:
+        """What :meth:`write` does to a command, without sending; the datagram."""
         self.machine.check_command(motion is not None, torques is not None)
         for command in (motion, torques):
             if command is not None:
                 command.validate()
-        self._encoder.encode(self.session.state.message_id, motion, torques)
+        return self._encoder.encode(self.session.state.message_id, motion, torques)
 
     def finish(self, motion: MotionCommand | None = None, torques: Torques | None = None) -> None:
         """End the motion regularly with this last command, and wait for the robot's confirmation."""

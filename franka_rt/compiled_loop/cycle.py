@@ -102,9 +102,11 @@ class LawCycle:
         """See :class:`franka_rt.control_loop.Cycle`."""
         return self._motion.write_datagram(bytes(self._command), self._has_motion, True)
 
-    def rehearse(self, state: RobotState) -> None:
+    def rehearse(self, state: RobotState) -> bytes:
         """See :class:`franka_rt.control_loop.Cycle`."""
         self._try(self._place, state.datagram)
+        self._motion.machine.check_command(self._has_motion, True)
+        return bytes(self._command)
 
     def last(self, state: RobotState) -> tuple[JointVelocities | None, Torques]:
         """See :class:`franka_rt.control_loop.Cycle`."""
