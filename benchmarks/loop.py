@@ -46,6 +46,7 @@ COMPARED = tuple(CLIENTS)
 IN_PROCESS = {"model-five": 30.0, "model-one": 30.0, "model-kernel": 18.0}
 """Clients with all five quantities of the model in the loop; us that the median of a cycle should not exceed."""
 CLIENTS |= dict.fromkeys(IN_PROCESS, ("franka_rt", (5, 10)))
+CLIENTS[report.YARDSTICK] = "pylibfranka", (10,)
 HOSTILE = ("compiled", "kernel", "python")
 
 
@@ -58,7 +59,7 @@ def _installed(module: str) -> bool:
 
 def cases(options: argparse.Namespace) -> Iterator[tuple[str, int]]:
     """(client, version) of what is wanted and installed; says what is not."""
-    everybody = HOSTILE if options.hostile else IN_PROCESS if options.in_process else COMPARED
+    everybody = HOSTILE if options.hostile else (*IN_PROCESS, report.YARDSTICK) if options.in_process else COMPARED
     wanted = options.clients.split(",") if options.clients else everybody
     versions = [int(v) for v in options.versions.split(",")]
     for client in wanted:

@@ -31,6 +31,26 @@ def pylibfranka(run: Run) -> dict[str, Any]:
         control.writeOnce(command)
 
 
+def pylibfranka_plain(run: Run) -> dict[str, Any]:
+    """The same without a model, timed from inside: a state is there, its command is sent."""
+    import pylibfranka as vendor
+
+    robot = vendor.Robot(run.host, vendor.RealtimeConfig.kIgnore)
+    clock, taken = Clock(run), []
+    control = robot.start_torque_control()
+    over = False
+    while not over:
+        state, dt = control.readOnce()
+        start = time.perf_counter_ns()
+        tau = STIFFNESS * (GOAL - np.asarray(state.q)) - DAMPING * np.asarray(state.dq)
+        command = vendor.Torques(tau.tolist())
+        command.motion_finished = over = clock(dt.to_sec())
+        control.writeOnce(command)
+        taken.append(time.perf_counter_ns() - start)
+    p50, p99 = np.quantile(taken[:-1], (0.5, 0.99))  # the last one waits until the motion has ended
+    return {"p50": 1e-9 * float(p50), "p99": 1e-9 * float(p99)}
+
+
 def panda(run: Run) -> dict[str, Any]:
     """panda-python: libfranka 0.9's own loop with a law in numpy as its callback."""
     from panda_py import libfranka as vendor

@@ -20,13 +20,14 @@ from franka_rt.errors import InvalidArgumentException
 from franka_rt.motion import MotionControl
 from franka_rt.state import RobotState
 
-__all__ = ["Callback", "Callbacks", "Stage", "coerce"]
+__all__ = ["Callback", "Callbacks", "Stage", "coerce", "source_of"]
 
 Callback = Callable[[RobotState, float], Any]
 
 
-def _name(function: Any) -> str:
-    return getattr(function, "__qualname__", None) or type(function).__name__
+def source_of(callback: Callback) -> str:
+    """What messages call it."""
+    return f"the callback {getattr(callback, '__qualname__', None) or type(callback).__name__}"
 
 
 def coerce(kind: type[Command], output: Any, source: str) -> Any:
@@ -62,7 +63,7 @@ class Stage:
         self.kind = kind
         self._callback = callback
         self._condition = conditioner.prepare(kind)
-        self._source = f"the callback {_name(callback)}"
+        self._source = source_of(callback)
         self._first = True
         self._rehearse = getattr(callback, "rehearse", None)
         self.command: Any = None

@@ -71,6 +71,11 @@ class Conditioner:
         """Whether rates are limited."""
         return self._limiting
 
+    @property
+    def maximum_torque(self) -> list[float] | None:
+        """What torques are clamped to, Nm, None if they are not."""
+        return self._maximum_torque
+
     def prepare(self, kind: type[Any]) -> Callable[[Any, RobotState, bool], Any]:
         """The function (command, state, is the first of the motion) -> command to send, for one kind of command."""
         if self._limiting and kind in (JointPositions, JointVelocities):

@@ -237,13 +237,13 @@ class RobotControl(ActiveMotions):
         torque_callback: Callback | None,
         conditioner: Conditioner,
     ) -> Iterator[Cycle]:
-        """What a loop does with a state: a kernel law runs in one compiled call where that is possible."""
-        if isinstance(torque_callback, KernelLaw) and callback in (None, _stand_still):
-            from franka_rt.compiled_loop.cycle import law_cycle  # here, because most sessions do not need it
+        """What a loop does with a state: for torques alone with a compiled part where that is possible."""
+        if torque_callback is not None and callback in (None, _stand_still):
+            from franka_rt.compiled_loop.cycle import compiled_cycle  # here, because many sessions do not need it
 
-            with law_cycle(self._motion, torque_callback, conditioner) as compiled:
-                if compiled is not None:
-                    yield compiled
+            with compiled_cycle(self._motion, torque_callback, conditioner) as cycle:
+                if cycle is not None:
+                    yield cycle
                     return
         motion_stage = None if callback is None else Stage(kind, callback, conditioner)
         torque_stage = None if torque_callback is None else Stage(Torques, torque_callback, conditioner)

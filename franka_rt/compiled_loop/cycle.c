@@ -1,5 +1,5 @@
-/* One cycle of a kernel law for the Python loop, in one call: what kernel_law.py and conditioning.py do, by the same code
- * as in the program (loop.c). Python receives and sends.
+/* Parts of a cycle for the Python loop, each in one call: what kernel_law.py, conditioning.py and commands.py do, by the
+ * same code as in the program (loop.c). Python receives, calls callbacks that are its own, and sends.
  *
  * The headers keep the loop they work for in variables of their own, so every call puts its own there first. Calls keep
  * the interpreter's lock and cannot meet. */
@@ -11,8 +11,8 @@ struct cycle {
     char *memory; /* a plan, with the regions of the law's fields and memory */
     kernel_function *kernel;
     void **leaves;
-    double *inputs, *outputs;
-    unsigned char *command; /* what comes of it */
+    double *inputs, *outputs; /* the torques are among the outputs, where the plan says */
+    unsigned char *command;   /* what comes of it */
 };
 
 static void take_up(const struct cycle *cycle, unsigned char *datagram)
@@ -28,22 +28,33 @@ static void take_up(const struct cycle *cycle, unsigned char *datagram)
     memcpy(&state_id, state + plan.state_id, sizeof state_id);
 }
 
-/* Run the law on a state and write the command that answers it. A state is only read. 0: go on; 1: the law has ended the
- * motion; -1: some number is not finite, and the command must not be sent. */
-__attribute__((visibility("default"))) int64_t run_cycle(const struct cycle *cycle, unsigned char *datagram, double dt)
+/* Write the command that answers a state, from the torques. -1: some number is not finite, and it must not be sent. */
+static int64_t answer(void)
+{
+    address_command();
+    return make_command() >= 0 ? -1 : 0;
+}
+
+__attribute__((visibility("default"))) int64_t answer_state(const struct cycle *cycle, unsigned char *datagram)
+{
+    take_up(cycle, datagram);
+    return answer();
+}
+
+/* Run the law on a state, then as above; 1: the law has ended the motion. A state is only read. */
+__attribute__((visibility("default"))) int64_t run_law_on(const struct cycle *cycle, unsigned char *datagram, double dt)
 {
     take_up(cycle, datagram);
     set_dt(dt);
     compute();
     remember();
-    address_command();
-    return make_command() >= 0 ? -1 : law_has_finished();
+    return answer() < 0 ? -1 : law_has_finished();
 }
 
 /* The same without effect: the next cycle overwrites the command. */
-__attribute__((visibility("default"))) void rehearse_cycle(const struct cycle *cycle, unsigned char *datagram)
+__attribute__((visibility("default"))) void rehearse_law_on(const struct cycle *cycle, unsigned char *datagram)
 {
     take_up(cycle, datagram);
     compute();
-    make_command();
+    answer();
 }

@@ -1,14 +1,16 @@
-"""One cycle of a kernel law in one call, for the Python loop: law, clamp, filter, limiter, command (cycle.c).
+"""Cycles of the Python loop that end in C: law, clamp, filter, limiter and command in one call (cycle.c).
 
-The interpreter receives the state, makes this call and sends the command; what lies between takes about a microsecond
-instead of ten. Where there is no C compiler, or a law asks for what only Python can give it, the loop calls the law and
-:mod:`franka_rt.conditioning` instead, with the same commands to the last bit.
+The interpreter receives the state and sends the command. What lies between takes a kernel law about a microsecond
+instead of ten; of a callback in Python, what happens to its torques. Where there is no C compiler, or a law asks for
+what only Python can give it, :class:`franka_rt.callbacks.Callbacks` does the same, with the same commands to the last
+bit.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import struct
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +18,7 @@ import numpy as np
 
 from franka_rt.artefact import KernelException
 from franka_rt.buffers import pointers
+from franka_rt.callbacks import Callback, coerce, source_of
 from franka_rt.commands import JointVelocities, Torques
 from franka_rt.compiled_loop.memory import SharedMemory
 from franka_rt.compiled_loop.plan import LawLayout, fill_conditioning, fill_datagrams
@@ -27,36 +30,86 @@ from franka_rt.kernel_law import KernelLaw
 from franka_rt.motion import MotionControl
 from franka_rt.state import RobotState
 
-__all__ = ["LawCycle", "law_cycle", "refuse"]
+__all__ = ["LawCycle", "TorqueCycle", "compiled_cycle", "refuse"]
 
-_NOT_FINITE = -1  # of run_cycle
+_PUT_TORQUES = struct.Struct("=7d").pack_into
 
 
-class _Cycle(ctypes.Structure):
+class _Struct(ctypes.Structure):
     """``struct cycle`` in cycle.c."""
 
     _fields_ = [(name, ctypes.c_void_p) for name in ("memory", "kernel", "leaves", "inputs", "outputs", "command")]
 
 
 @contextlib.contextmanager
-def law_cycle(motion: MotionControl, law: KernelLaw, conditioner: Conditioner) -> Iterator[LawCycle | None]:
-    """The law's cycle for a loop, None where it cannot be had."""
+def compiled_cycle(
+    motion: MotionControl, callback: Callback, conditioner: Conditioner
+) -> Iterator[LawCycle | TorqueCycle | None]:
+    """The cycle of a loop that commands torques alone, None where it cannot be had."""
     try:
-        library, layout = cycle_library(), LawLayout(law, motion.session.dialect)
+        library = cycle_library()
+        layout = LawLayout(callback, motion.session.dialect) if isinstance(callback, KernelLaw) else None
     except (RealtimeException, KernelException, InvalidArgumentException, InvalidOperationException):
         yield None
         return
-    memory = SharedMemory(layout.sizes())
+    memory = SharedMemory(layout.sizes() if layout else {})
     try:
         memory.close_descriptor()
-        layout.fill(memory)
-        yield LawCycle(motion, law, conditioner, library, memory)
+        if isinstance(callback, KernelLaw):
+            assert layout is not None
+            layout.fill(memory)
+            yield LawCycle(motion, callback, conditioner, library, memory)
+        else:
+            yield TorqueCycle(motion, callback, conditioner, library, memory)
     finally:
         memory.close()
 
 
-class LawCycle:
-    """A :class:`franka_rt.control_loop.Cycle`."""
+class CompiledCycle:
+    """A :class:`franka_rt.control_loop.Cycle`; subclasses say where the torques come from.
+
+    Args:
+        memory: with a plan, in which only the law is missing or written already.
+        arrays: addresses of the law's kernel, leaves and inputs; and where the torques come to lie.
+    """
+
+    def __init__(
+        self,
+        motion: MotionControl,
+        conditioner: Conditioner,
+        library: ctypes.PyDLL,
+        memory: SharedMemory,
+        arrays: tuple[int | None, int | None, int | None, int],
+    ) -> None:
+        dialect = motion.session.dialect
+        self._motion, self._conditioner, self._library = motion, conditioner, library
+        fill_datagrams(memory.plan, dialect)
+        fill_conditioning(memory.plan, dialect, conditioner)
+        self._with_motion = bool(memory.plan["command_velocity"] >= 0)
+        self._command = bytearray(dialect.command.itemsize)
+        self._tau, self._dq, whole = _parts(dialect, self._command)
+        self._struct = _Struct(memory.plan.ctypes.data, *arrays, whole.ctypes.data)
+        self._place = ctypes.c_void_p(ctypes.addressof(self._struct))
+        self._answer = self._function("answer_state", ctypes.c_int64)
+
+    def _function(self, name: str, result: Any, *more: Any) -> Any:
+        return ctypes.PYFUNCTYPE(result, ctypes.c_void_p, ctypes.c_char_p, *more)((name, self._library))
+
+    def write(self) -> bytes:
+        """See :class:`franka_rt.control_loop.Cycle`."""
+        return self._motion.write_datagram(bytes(self._command), self._with_motion, True)
+
+    def _rehearsed(self) -> bytes:
+        self._motion.machine.check_command(self._with_motion, True)
+        return bytes(self._command)
+
+    def last(self, state: RobotState) -> tuple[JointVelocities | None, Torques]:
+        """See :class:`franka_rt.control_loop.Cycle`."""
+        return JointVelocities(self._dq.copy()) if self._with_motion else None, Torques(self._tau.copy())
+
+
+class LawCycle(CompiledCycle):
+    """Torques of a kernel law."""
 
     def __init__(
         self,
@@ -66,58 +119,70 @@ class LawCycle:
         library: ctypes.PyDLL,
         memory: SharedMemory,
     ) -> None:
-        self._motion, self._law, self._conditioner = motion, law, conditioner
-        dialect = motion.session.dialect
-        fill_datagrams(memory.plan, dialect)
-        fill_conditioning(memory.plan, dialect, conditioner)
-        self._has_motion = bool(memory.plan["command_velocity"] >= 0)
-        self._command = bytearray(dialect.command.itemsize)
-        self._parts = _parts(dialect, self._command)
-        bound = law.bound
+        self._law, bound = law, law.bound
         self._leaves = pointers((*bound.inputs, *bound.outputs))
-        self._struct = _Cycle(
-            memory.plan.ctypes.data,
-            ctypes.cast(law.kernel.entry_point, ctypes.c_void_p),
-            ctypes.cast(self._leaves, ctypes.c_void_p),
-            bound.inputs[0].ctypes.data if bound.inputs else None,
-            bound.results.ctypes.data,
-            self._parts["whole"].ctypes.data,
-        )
-        place = ctypes.addressof(self._struct)
-        prototype = [ctypes.c_void_p, ctypes.c_char_p]
-        self._run = ctypes.PYFUNCTYPE(ctypes.c_int64, *prototype, ctypes.c_double)(("run_cycle", library))
-        self._try = ctypes.PYFUNCTYPE(None, *prototype)(("rehearse_cycle", library))
-        self._place = ctypes.c_void_p(place)
+        kernel, leaves = (ctypes.cast(x, ctypes.c_void_p).value for x in (law.kernel.entry_point, self._leaves))
+        inputs = bound.inputs[0].ctypes.data if bound.inputs else None
+        super().__init__(motion, conditioner, library, memory, (kernel, leaves, inputs, bound.results.ctypes.data))
+        self._run = self._function("run_law_on", ctypes.c_int64, ctypes.c_double)
+        self._try = self._function("rehearse_law_on", None)
 
     def call(self, state: RobotState, dt: float) -> bool:
         """See :class:`franka_rt.control_loop.Cycle`."""
         law = self._law
         law.take()
         ended = self._run(self._place, state.datagram, dt)
-        if ended == _NOT_FINITE:
-            refuse(self._conditioner, law.torques, self._has_motion, state)
+        if ended < 0:
+            refuse(self._conditioner, law.torques, self._with_motion, state)
         return law.stopping() or ended != 0
-
-    def write(self) -> bytes:
-        """See :class:`franka_rt.control_loop.Cycle`."""
-        return self._motion.write_datagram(bytes(self._command), self._has_motion, True)
 
     def rehearse(self, state: RobotState) -> bytes:
         """See :class:`franka_rt.control_loop.Cycle`."""
         self._try(self._place, state.datagram)
-        self._motion.machine.check_command(self._has_motion, True)
-        return bytes(self._command)
+        return self._rehearsed()
 
-    def last(self, state: RobotState) -> tuple[JointVelocities | None, Torques]:
+
+class TorqueCycle(CompiledCycle):
+    """Torques of a callback in Python."""
+
+    def __init__(
+        self,
+        motion: MotionControl,
+        callback: Callback,
+        conditioner: Conditioner,
+        library: ctypes.PyDLL,
+        memory: SharedMemory,
+    ) -> None:
+        self._callback, self._source = callback, source_of(callback)
+        self._rehearse = getattr(callback, "rehearse", None)
+        self._torques = bytearray(7 * 8)
+        memory.plan["tau"] = 0
+        super().__init__(
+            motion, conditioner, library, memory, (None, None, None, np.frombuffer(self._torques).ctypes.data)
+        )
+
+    def call(self, state: RobotState, dt: float) -> bool:
         """See :class:`franka_rt.control_loop.Cycle`."""
-        motion = JointVelocities(self._parts["dq_c"].copy()) if self._has_motion else None
-        return motion, Torques(self._parts["tau_J_d"].copy())
+        output = self._callback(state, dt)
+        if type(output) is not Torques:
+            output = coerce(Torques, output, self._source)
+        _PUT_TORQUES(self._torques, 0, *output.values.tolist())
+        if self._answer(self._place, state.datagram) < 0:
+            refuse(self._conditioner, output.values, self._with_motion, state)
+        return output.motion_finished
+
+    def rehearse(self, state: RobotState) -> bytes:
+        """See :class:`franka_rt.control_loop.Cycle`."""
+        if self._rehearse is not None:
+            self._rehearse(state)
+        self._answer(self._place, state.datagram)
+        return self._rehearsed()
 
 
-def _parts(dialect: ArmDialect, command: bytearray) -> dict[str, np.ndarray]:
+def _parts(dialect: ArmDialect, command: bytearray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Torques and joint velocities in a command, and the whole of it."""
     record: Any = np.frombuffer(command, dialect.command)[0:1]
-    parts = {"tau_J_d": record["control"]["tau_J_d"][0], "dq_c": record["motion"]["dq_c"][0]}
-    return parts | {"whole": np.frombuffer(command, np.uint8)}
+    return record["control"]["tau_J_d"][0], record["motion"]["dq_c"][0], np.frombuffer(command, np.uint8)
 
 
 def refuse(conditioner: Conditioner, torques: np.ndarray, with_motion: bool, state: RobotState) -> None:

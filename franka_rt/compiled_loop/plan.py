@@ -186,7 +186,8 @@ def fill_conditioning(plan: Any, dialect: ArmDialect, conditioner: Conditioner) 
     limits, offsets = dialect.limits, dialect.offsets
     plan["filtering"], plan["gain"] = conditioner.gain is not None, conditioner.gain or 0.0
     plan["limiting"], plan["sample_time"] = conditioner.limiting, SAMPLE_TIME
-    plan["maximum_torque"], plan["torque_rate"] = dialect.maximum_torque, limits.torque_rate
+    plan["maximum_torque"] = np.inf if conditioner.maximum_torque is None else conditioner.maximum_torque
+    plan["torque_rate"] = limits.torque_rate
     plan["jerk"], plan["acceleration"] = limits.joint_jerk, limits.joint_acceleration
     if limits.joint_velocity is not None:  # else torques go alone, and no velocity is sent
         plan["velocity"] = limits.joint_velocity

@@ -1,14 +1,30 @@
-"""Laws for the tests of both loops, and the loops as something to parametrise over."""
+"""Laws for the tests of the loops, and the loops as something to parametrise over."""
+
+import contextlib
+from unittest import mock
 
 import jax.numpy as jnp
 import numpy as np
 
 from franka_jax import aot
 from franka_rt import KernelLaw
+from franka_rt.errors import RealtimeException
 
 SEVEN, Q = np.zeros(7), np.array([0, -0.7, 0, -2.3, 0, 1.5, 0.7])
 RAW = {"limit_rate": False, "cutoff_frequency": 1000.0}
-LOOPS = {"python": {}, "compiled": {"compiled": True}}
+LOOPS = ("reference", "python", "compiled")
+"""All in Python, as without a C compiler; in Python up to the compiled cycle; in a process of its own."""
+
+
+def run_in(loop, robot, law, **options):
+    """``robot.control_torques`` in one of the loops."""
+    with without_cycles() if loop == "reference" else contextlib.nullcontext():
+        robot.control_torques(law, **options, compiled=loop == "compiled")
+
+
+def without_cycles():
+    """Inside, there is no compiled cycle to be had."""
+    return mock.patch("franka_rt.compiled_loop.cycle.cycle_library", side_effect=RealtimeException("no compiler"))
 
 
 def counting(q, memory, a, b, root, limit):

@@ -2,6 +2,7 @@
 
 import socket
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,10 @@ import pytest
 from franka_jax import aot
 from franka_rt import KernelLaw, RealtimeConfig, Robot
 from franka_rt.anticipation import Anticipation, anticipation
+from franka_rt.callbacks import Callbacks
+from franka_rt.compiled_loop.cycle import LawCycle
 from franka_rt.recorder import Recorder
+from tests.rt.laws import RAW, run_in
 from tests.rt.scripted import ScriptedServer
 
 LEAD = 150_000  # ns
@@ -45,7 +49,7 @@ def rehearsals():
 
 @pytest.fixture
 def wait(source, rehearsals):
-    return Anticipation(source, source.descriptors[0], LEAD, lambda: rehearsals.append(time.perf_counter_ns()))
+    return Anticipation(source, source.descriptors[0], LEAD, lambda: rehearsals.append(time.perf_counter_ns()) or b"")
 
 
 def test_a_datagram_that_is_there_already_is_taken_at_once(source, wait, rehearsals):
@@ -80,13 +84,14 @@ def test_after_a_slow_cycle_nothing_is_anticipated(source, wait, rehearsals):
 
 
 def test_nothing_to_anticipate_without_sockets_or_lead(source):
-    def rehearse() -> None: ...
+    def rehearse() -> bytes:
+        return b""
 
-    without_sockets: Any = object()
-    assert anticipation(source, 0.0, rehearse) is None
-    assert anticipation(without_sockets, 1e-4, rehearse) is None
-    source.descriptors = 5000, -1
-    assert anticipation(source, 1e-4, rehearse) is None
+    without_sockets, beyond = (SimpleNamespace(**has) for has in ({}, {"descriptors": (5000, -1)}))
+    cases: Any = (source, 0.0), (without_sockets, 1e-4), (beyond, 1e-4)
+    for transport, lead in cases:
+        with anticipation(transport, lead, rehearse) as nothing:
+            assert nothing is None
 
 
 class Punctual(ScriptedServer):
@@ -97,18 +102,19 @@ class Punctual(ScriptedServer):
         self.period = 0.003
 
 
-@pytest.mark.parametrize("recorded", [False, True], ids=["sockets", "recorder"])
-def test_rehearsals_leave_commands_and_memory_alone(arm, recorded, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("loop", "recorded"), [("python", False), ("python", True), ("reference", False)])
+def test_rehearsals_leave_commands_and_memory_alone(arm, loop, recorded, tmp_path, monkeypatch):
     """A law that counts its cycles: with rehearsals the commands are 1, 2, 3 ... as without."""
     law = KernelLaw(aot.compile_function(_count, 0.0, 0.0, name="count"), memory=0.0, last=20.0)
     rehearsed = []
-    rehearse = law.rehearse
-    monkeypatch.setattr(law, "rehearse", lambda state: (rehearsed.append(state), rehearse(state)))
+    cycle = LawCycle if loop == "python" else Callbacks
+    rehearse = cycle.rehearse
+    monkeypatch.setattr(cycle, "rehearse", lambda this, state: rehearsed.append(state) or rehearse(this, state))
     with Punctual(arm) as server:
         recorder = Recorder(tmp_path / "traffic") if recorded else None
         with Robot(server.host, RealtimeConfig.IGNORE, port=server.port, recorder=recorder) as robot:
             robot.scheduling.anticipation = 0.4e-3
-            robot.control_torques(law, limit_rate=False, cutoff_frequency=1000.0)
+            run_in(loop, robot, law, **RAW)
         if recorder is not None:
             recorder.close()
         sent = [float(command.record["control"]["tau_J_d"][0]) for command in server.commands]

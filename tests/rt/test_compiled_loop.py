@@ -1,4 +1,4 @@
-"""Kernel laws in the Python loop and in the compiled one: the same commands, the same ends, the same exceptions."""
+"""Kernel laws in the Python loop, with and without compiled cycles, and in the compiled one: all the same."""
 
 import contextlib
 import itertools
@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from franka_rt import KernelLaw, RealtimeConfig, Robot, RobotMode, Status, transport
+from franka_rt import KernelLaw, RealtimeConfig, Robot, RobotMode, Status, Torques, transport
 from franka_rt.dialect import CommandName
 from franka_rt.errors import (
     ControlException,
@@ -23,8 +23,8 @@ from franka_rt.errors import (
 from franka_rt.sim import SimulatedRobot
 from tests.reference import READY
 from tests.rt.expect import raises
-from tests.rt.laws import GAINS, LOOPS, RAW, SEVEN, Q, count_to, endless, kernel, torques
-from tests.rt.playback import Playback, Script
+from tests.rt.laws import GAINS, LOOPS, RAW, SEVEN, Q, count_to, endless, kernel, run_in, torques
+from tests.rt.playback import CYCLES, Playback, Script
 from tests.rt.scripted import URDF
 
 pytestmark = [
@@ -42,14 +42,14 @@ LAWS = {
 @pytest.fixture(params=LOOPS)
 def loop(request, robot):
     """``loop(law)`` runs it in one of the loops; afterwards no process and no descriptor is left."""
-    return clean_loop(robot, LOOPS[request.param])
+    return clean_loop(robot, request.param)
 
 
 def clean_loop(robot, which):
     def control(law, **options):
         before = open_files()
         try:
-            robot.control_torques(law, **which, **(RAW | options))
+            run_in(which, robot, law, **(RAW | options))
         finally:
             left = {} if robot.closed else open_files() - before
             assert not left
@@ -97,17 +97,43 @@ def test_the_same_commands_for_the_same_states(arm, name):
         )  # fmt: skip
     with Playback(arm, script.contents) as server, Robot(server.host, RealtimeConfig.IGNORE, port=server.port) as robot:
         for options in OPTIONS:
-            for which in LOOPS.values():
+            for which in LOOPS:
                 law = KernelLaw(kernel(name), **LAWS[name])
                 end_with_the_script(server, law)
-                robot.control_torques(law, **options, **which)
-            python, compiled = (np.array(motion) for motion in server.motions[-2:])
-            assert len(python) == len(script.contents)
-            for part in ("motion", "control"):
-                assert python[part].tobytes() == compiled[part].tobytes(), options
+                run_in(which, robot, law, **options)
+            reference, *others = (np.array(motion) for motion in server.motions[-3:])
+            assert len(reference) == len(script.contents)
+            for other, part in itertools.product(others, ("motion", "control")):
+                assert reference[part].tobytes() == other[part].tobytes(), options
     raw = np.array(server.motions[3])["control"]["tau_J_d"]
     assert (np.abs(raw) <= arm.maximum_torque).all()
     assert name == "payload" or (np.abs(raw) == arm.maximum_torque).any()
+
+
+def test_the_same_commands_for_the_same_callback(arm):
+    """A function in Python, whose torques are not clamped."""
+    script = Script()
+    wanted = [script.noise(200.0, 7) for _ in range(CYCLES)]
+    with Playback(arm, script.contents) as server, Robot(server.host, RealtimeConfig.IGNORE, port=server.port) as robot:
+        for options in OPTIONS:
+            for which in ("reference", "python"):
+                run_in(which, robot, callback_of(wanted), **options)
+            reference, other = (np.array(motion) for motion in server.motions[-2:])
+            assert len(reference) == CYCLES
+            for part in ("motion", "control"):
+                assert reference[part].tobytes() == other[part].tobytes(), options
+    assert (np.abs(np.array(server.motions[2])["control"]["tau_J_d"]) > arm.maximum_torque).any()
+
+
+def callback_of(wanted):
+    """Gives these torques, one after the other."""
+    left = iter(wanted)
+
+    def callback(state, dt):
+        tau = next(left)
+        return Torques(tau).finished() if tau is wanted[-1] else tau
+
+    return callback
 
 
 def end_with_the_script(server, law):
@@ -188,7 +214,7 @@ def test_no_set_is_seen_in_part(server, loop):
         done.set()
         thread.join()
     assert not torques(server).any()
-    assert law._bound.inputs[-4] > 100
+    assert law.bound.inputs[-4] > 100
 
 
 # -- ends ----------------------------------------------------------------------------------------------------------
@@ -288,7 +314,7 @@ def test_the_connection_breaks(server, impatient, which, fault):
     server.on[CommandName.STOP_MOVE] = restore
     at(server, 10, lambda: action(server))
     with raises(kind, *texts):
-        clean_loop(impatient, LOOPS[which])(endless())
+        clean_loop(impatient, which)(endless())
     ended = fault == "channel" or (fault == "silence" and impatient.dialect.udp_failure_ends_session)
     assert impatient.closed == ended
 
@@ -352,7 +378,7 @@ def standing(request):
 def test_a_simulated_arm_moves_complains_and_recovers(standing, which):
     standing.place(READY)
     with Robot(standing.host, RealtimeConfig.IGNORE, port=standing.port) as robot:
-        run = clean_loop(robot, LOOPS[which])
+        run = clean_loop(robot, which)
         with raises(ControlException, "controller_torque_discontinuity"):
             run(count_to(300, a=30.0))
         robot.automatic_error_recovery()

@@ -129,10 +129,10 @@ def test_wrong_parameters(springs, case):
 
 def test_a_bad_change_changes_nothing(springs):
     law = law_of(springs)
-    before = [x.copy() for x in law._bound.inputs]
+    before = [x.copy() for x in law.bound.inputs]
     with raises(InvalidArgumentException, "infinite or NaN"):
         law.set(target=Q, gains={"k": SEVEN, "d": SEVEN * np.nan})
-    for a, b in zip(before, law._bound.inputs, strict=True):
+    for a, b in zip(before, law.bound.inputs, strict=True):
         np.testing.assert_array_equal(a, b)
 
 
