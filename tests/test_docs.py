@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from franka_rt.examples.__main__ import NAMES
+
 from .reference import ROOT
 
 NEED_A_ROBOT = ("robot_session.md",)  # their blocks run against a scripted robot in tests/rt/test_docs.py
@@ -41,6 +43,16 @@ def test_python_blocks_run_and_print_what_the_page_says(page, tmp_path, monkeypa
 
 def lines(text: str) -> list[str]:
     return [line.rstrip() for line in text.rstrip().splitlines()]
+
+
+def test_every_example_is_listed_with_an_interface_that_it_uses():
+    rows = re.findall(r"^\| `(\w+)` \|.*\| (.*) \|$", (ROOT / "docs" / "examples.md").read_text("utf-8"), re.MULTILINE)
+    assert [name for name, _ in rows] == list(NAMES)
+    for name, interface in rows:
+        source = (ROOT / "franka_rt" / "examples" / f"{name}.py").read_text("utf-8")
+        used = re.findall(r"`(.*?)`", interface)
+        assert used
+        assert all(word in source for word in used), name
 
 
 def test_site_builds_without_warnings(tmp_path):

@@ -19,6 +19,7 @@ NAMES = (
     "motion_with_control",
     "joint_impedance_control",
     "cartesian_impedance_control",
+    "compiled_impedance",
     "force_control",
     "grasp_object",
     "vacuum_object",

@@ -15,7 +15,7 @@ __all__ = ["READY", "JointMotion", "go_to", "prepare", "set_behavior"]
 READY = np.array([0.0, -np.pi / 4, 0.0, -3 * np.pi / 4, 0.0, np.pi / 2, np.pi / 4])
 """The vendor's ready pose, rad."""
 
-_NEAR = 1e-3  # rad; nearer than this there is nothing to do
+_NEAR = 2e-3  # rad; nearer than this, as an arm is that sags or is being pushed, there is nothing to do
 _PEAK_VELOCITY, _PEAK_ACCELERATION = 1.875, 5.7736  # of the quintic, times 1/T and 1/T^2
 
 

@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from franka_rt import Gripper, RealtimeConfig, Robot, VacuumGripper
+from franka_rt import Gripper, KernelLaw, RealtimeConfig, Robot, RobotState, VacuumGripper
 from franka_rt.errors import InvalidOperationException
 from franka_rt.examples import runner
 from franka_rt.examples.__main__ import NAMES, summary
 from franka_rt.sim import Faults
+from franka_rt.state_writer import StateWriter
 from tests.reference import READY
 
 pytestmark = pytest.mark.filterwarnings("ignore::franka_rt.realtime.RealtimeWarning")
@@ -140,20 +141,43 @@ def test_point_to_point(sim, robot, course):
     np.testing.assert_allclose(course.commands[0], READY + 0.1, atol=1e-5)
 
 
-def test_cartesian_impedance_gives_way_like_its_spring(sim, robot):
-    module = example("cartesian_impedance_control")
-    law = module.CartesianImpedance(robot.load_model(), seconds=1.5)
+@pytest.mark.parametrize(
+    ("name", "options"), [("cartesian_impedance_control", {}), ("compiled_impedance", {"compiled": True})]
+)
+def test_impedance_gives_way_like_its_spring(sim, robot, monkeypatch, capsys, name, options):
     before = robot.read_once()
-    sim.push([0, 8, 0, 0, 0, 0], 1.7)
-    robot.control_torques(law)
+    control = robot.control_torques
+
+    def pushed(law, **chosen):
+        assert chosen == options
+        sim.push([0, 8, 0, 0, 0, 0], 1.7)
+        control(law, **chosen)
+
+    monkeypatch.setattr(robot, "control_torques", pushed)
+    example(name).run(robot, seconds=1.5)
     away = robot.latest_state().O_T_EE[:3, 3] - before.O_T_EE[:3, 3]
     np.testing.assert_allclose(away, [0, 8 / 150, 0], atol=6e-3)
+    assert "mm away" in capsys.readouterr().out
     robot.read(lambda state: state.time < before.time + 1.8)  # until nobody pushes any more
 
 
-def test_cartesian_impedance_runs(robot, capsys):
-    example("cartesian_impedance_control").run(robot, seconds=0.1)
-    assert "mm away" in capsys.readouterr().out
+def test_the_compiled_impedance_is_the_one_in_python(robot):
+    """With a load and an end effector, away from where the arm is held, and moving."""
+    python, here = example("cartesian_impedance_control"), robot.read_once().O_T_EE
+    turn = np.array([[1, -1e-4, 0], [1e-4, 1, 0], [0, 0, 1]])  # so small that an angle is its sine
+    there = here.copy()
+    there[:3] = turn @ here[:3] + [[0, 0, 0, 0.02], [0, 0, 0, -0.01], [0, 0, 0, 0.03]]
+    writer = StateWriter(robot.dialect)
+    writer.update(q=READY, dq=np.linspace(-0.5, 0.7, 7), F_T_EE=here, m_load=2.0, F_x_Cload=[0.01, -0.02, 0.05])
+    states = []
+    for pose in (here, there):
+        writer["O_T_EE"] = pose
+        states.append(RobotState(robot.dialect, writer.datagram()))
+    law = python.CartesianImpedance(robot.load_model(), seconds=1.0)
+    springs = {"goal": states[0].O_T_EE, "stiffness": python.STIFFNESS, "damping": python.DAMPING}
+    compiled = KernelLaw(example("compiled_impedance").compile_law(robot), end=1.0, memory=0.0, **springs)
+    for state in states:
+        np.testing.assert_allclose(compiled(state, 0.001).values, law(state, 0.001).values, rtol=0, atol=1e-8)
 
 
 def test_force_control_presses_with_the_force_it_says(sim, robot):
