@@ -43,7 +43,7 @@ CLIENTS = {  # client -> (module that has to be installed, versions)
     "franka-rs": ("franka", (5, 10)),
 }
 COMPARED = tuple(CLIENTS)
-IN_PROCESS = {"model-five": 30.0, "model-one": 30.0, "model-kernel": 18.0}
+IN_PROCESS = {"model-five": 30.0, "model-one": 30.0, "model-joint": 30.0, "model-kernel": 18.0}
 """Clients with all five quantities of the model in the loop; us that the median of a cycle should not exceed."""
 CLIENTS |= dict.fromkeys(IN_PROCESS, ("franka_rt", (5, 10)))
 CLIENTS[report.YARDSTICK] = "pylibfranka", (10,)

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.loop_law import DAMPING, GOAL, STIFFNESS, Clock, Run, connect
-from benchmarks.loop_model_clients import model_five, model_kernel, model_one
+from benchmarks.loop_model_clients import model_five, model_joint, model_kernel, model_one
 from benchmarks.loop_peers import franka_rs, panda, pylibfranka, pylibfranka_plain
 from benchmarks.loop_schedule import Schedule
 
@@ -100,7 +100,8 @@ def compiled(run: Run) -> dict[str, Any]:
 
 CLIENTS: dict[str, Callable[[Run], dict[str, Any]]] = {
     "python": python, "active": active, "kernel": kernel, "compiled": compiled,
-    "model-five": model_five, "model-one": model_one, "model-kernel": model_kernel,
+    "model-five": model_five, "model-one": model_one, "model-joint": model_joint,
+    "model-kernel": model_kernel,
     "pylibfranka": pylibfranka, "pylibfranka-plain": pylibfranka_plain, "panda": panda, "franka-rs": franka_rs,
 }  # fmt: skip
 

@@ -3,8 +3,9 @@
     tau = c + J^T (K e - D J dq) + M (k_n (q_n - q) - d_n dq) + share g,    e = (p_d - p, rotation vector to R_d)
 
 with pose, Jacobian, mass, Coriolis and gravity torques of the state; ``share`` is 0, because the robot carries its own
-weight. The same law three times: with five calls of the model, with one call for all five, and as a kernel. Rotations
-are small, so their vector is that of the skew part of R_d R^T, and K e is affine in the pose: K e = s - S vec(O_T_EE).
+weight. The same law three times: with five calls of the model, with one call for all five, and as a kernel. Besides,
+with one call for all five, the impedance of the joints that all other clients of the benchmark have. Rotations are
+small, so their vector is that of the skew part of R_d R^T, and K e is affine in the pose: K e = s - S vec(O_T_EE).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import loop_law
 from benchmarks.loop_law import GOAL, Clock, Run, connect
 
 STIFFNESS = np.array([200.0, 200.0, 200.0, 20.0, 20.0, 20.0])
@@ -37,8 +39,8 @@ def impedance(quantities: Any, q: Any, dq: Any, S: Any, s: Any, q_nullspace: Any
     """The law on numpy or JAX arrays."""
     pose, J, M, c, g = quantities
     stiffness, damping, share = numbers
-    wrench = s - S @ pose.reshape(16) - DAMPING * (J @ dq)
-    return c + J.T @ wrench + M @ (stiffness * (q_nullspace - q) - damping * dq) + share * g
+    wrench = s - S.dot(pose.reshape(16)) - DAMPING * J.dot(dq)  # at this size faster than @
+    return c + J.T.dot(wrench) + M.dot(stiffness * (q_nullspace - q) - damping * dq) + share * g
 
 
 def law(model: Any, target: np.ndarray, posture: np.ndarray, together: bool) -> Callable[[Any], np.ndarray]:
@@ -72,13 +74,24 @@ def kernel(model: Any, posture: np.ndarray) -> Any:
         return aot.compile_function(compiled, *examples, np.array(NULLSPACE), name="impedance_model")
 
 
-def _with_model(run: Run, together: bool) -> dict[str, Any]:
+def joint_law(model: Any) -> Callable[[Any], np.ndarray]:
+    """State -> torques of K (q_goal - q) - D dq + c, with all five quantities at hand."""
+
+    def torques(state: Any) -> np.ndarray:
+        quantities = model.evaluate(state)
+        return loop_law.STIFFNESS * (GOAL - state.q) - loop_law.DAMPING * state.dq + quantities.coriolis
+
+    return torques
+
+
+def _with_model(run: Run, make_law: Callable[[Any, Any], Callable[[Any], np.ndarray]]) -> dict[str, Any]:
+    """Run the law that is made for a model and a state."""
     from franka_rt import Torques
 
     clock = Clock(run)
     with connect(run) as robot:
         state, model = robot.read_once(), robot.load_model()
-        torques = law(model, model.pose("end_effector", state), GOAL, together)
+        torques = make_law(model, state)
         torques(state)
 
         class Callback:
@@ -94,14 +107,23 @@ def _with_model(run: Run, together: bool) -> dict[str, Any]:
         return robot.loop_statistics.to_dict()
 
 
+def _cartesian(together: bool) -> Callable[[Any, Any], Callable[[Any], np.ndarray]]:
+    return lambda model, state: law(model, model.pose("end_effector", state), GOAL, together)
+
+
 def model_five(run: Run) -> dict[str, Any]:
     """franka_rt's callback loop with its default filter, five calls of the model and a Cartesian impedance in numpy."""
-    return _with_model(run, together=False)
+    return _with_model(run, _cartesian(together=False))
 
 
 def model_one(run: Run) -> dict[str, Any]:
     """The same with one call for all five quantities."""
-    return _with_model(run, together=True)
+    return _with_model(run, _cartesian(together=True))
+
+
+def model_joint(run: Run) -> dict[str, Any]:
+    """The same with the impedance of the joints."""
+    return _with_model(run, lambda model, state: joint_law(model))
 
 
 def model_kernel(run: Run) -> dict[str, Any]:

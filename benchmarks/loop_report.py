@@ -13,8 +13,8 @@ from benchmarks.harness import RESULTS, machine
 
 SHARES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
 NAMES = {
-    "model-five": "franka_rt, numpy law, five model calls", "model-one": "franka_rt, numpy law, one model call",
-    "model-kernel": "franka_rt, kernel law with the model",
+    "model-five": "Cartesian impedance in numpy, five calls", "model-one": "Cartesian impedance in numpy, one call",
+    "model-joint": "joint impedance in numpy, one call", "model-kernel": "Cartesian impedance as a kernel",
     "python": "franka_rt, numpy law", "active": "franka_rt, numpy law, active control",
     "kernel": "franka_rt, kernel law", "compiled": "franka_rt, compiled loop", "echo": "C echo, no law",
     "pylibfranka": "pylibfranka, numpy law", "pylibfranka-plain": "pylibfranka, numpy law, no model",
