@@ -238,7 +238,8 @@ class RobotControl(ActiveMotions):
         conditioner: Conditioner,
     ) -> Iterator[Cycle]:
         """What a loop does with a state: for torques alone with a compiled part where that is possible."""
-        if torque_callback is not None and callback in (None, _stand_still):
+        alone = callback is None or callback is _stand_still
+        if torque_callback is not None and alone:
             from franka_rt.compiled_loop.cycle import compiled_cycle  # here, because many sessions do not need it
 
             with compiled_cycle(self._motion, torque_callback, conditioner) as cycle:
