@@ -33,9 +33,11 @@ CLIENTS = {
     "panda": "panda-python, numpy law",
     "franka-rs": "franka-rs (Rust)",
     "echo": "C program, no law",
-    "model-five": "Python loop, five model calls",
-    "model-one": "Python loop, one model call",
-    "model-kernel": "Python loop, kernel law with the model",
+    "model-five": "Cartesian impedance in numpy, five model calls",
+    "model-one": "Cartesian impedance in numpy, one model call",
+    "model-joint": "joint impedance in numpy, one model call",
+    "model-kernel": "Cartesian impedance as a kernel, with its model",
+    "pylibfranka-plain": "pylibfranka, joint impedance in numpy, no model",
 }
 
 
@@ -99,7 +101,7 @@ def _measured(text: str, result: Mapping[str, Any]) -> str:
 
 def _row(case: str, series: Sequence[Mapping[str, Any]]) -> list[str]:
     client, version = case.rsplit(" ", 1)
-    inside = client.startswith("model-")  # what the loop measured of itself, s
+    inside = client.startswith("model-") or client.endswith("-plain")  # what the loop measured of itself, s
     quantities = [[1e6 * run["statistics"][q] if inside else run[q] for run in series] for q in ("p50", "p99", "p99.9")]
     lost = [1e4 * run["lost"] / run["cycles"] for run in series]
     return [CLIENTS.get(client, client), version, *(_spread(x) for x in [*quantities, lost])]
