@@ -61,7 +61,7 @@ def test_report_puts_ours_next_to_theirs(tmp_path, monkeypatch):
 
 def test_every_client_that_is_offered_can_run():
     assert set(CLIENTS) == set(RUNNABLE)
-    assert set(COMPARED) | set(IN_PROCESS) == set(CLIENTS)
+    assert {*COMPARED, *IN_PROCESS, loop_report.YARDSTICK} == set(CLIENTS)
 
 
 def test_unknown_client_is_one_line():
@@ -71,3 +71,12 @@ def test_unknown_client_is_one_line():
     )
     assert done.returncode == 1
     assert done.stderr.strip().startswith("There is no client 'ros'")
+
+
+def test_times_inside_a_process_are_compared_with_the_yardstick():
+    def run(p50):
+        return [{"statistics": {"p50": p50 * 1e-6, "p99": 1e-4}}]
+
+    runs = {"model-kernel 10": run(20.0), f"{loop_report.YARDSTICK} 10": run(50.0)}
+    line = loop_report.in_process(runs, IN_PROCESS).splitlines()[1]
+    assert "18  MISSED; 0.40 of pylibfranka's (aim 0.55)" in line
