@@ -37,7 +37,7 @@ class Anticipation:
         mirror: where that command is sent instead; None: nowhere.
 
     Every look lets other threads of the interpreter go on. When one of them keeps it for long, looking does harm, and
-    for some cycles it is not done.
+    for some cycles it is not done; nor after a rehearsal that took longer than half a millisecond.
     """
 
     def __init__(
@@ -67,7 +67,10 @@ class Anticipation:
         command = self._rehearse()
         if self._mirror is not None:
             _send_and_receive(self._mirror, command)
-        self._took += (min(clock() - start, _LONGEST_REHEARSAL) - self._took) >> 3
+        took = clock() - start
+        if took > _LONGEST_REHEARSAL:
+            self._pause = _PAUSE
+        self._took += (min(took, _LONGEST_REHEARSAL) - self._took) >> 3
         latest = due + self._lead
         while (datagram := poll()) is None and clock() < latest:
             pass

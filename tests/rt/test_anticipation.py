@@ -83,6 +83,30 @@ def test_after_a_slow_cycle_nothing_is_anticipated(source, wait, rehearsals):
     assert rehearsals == []
 
 
+def test_a_rehearsal_begins_earlier_the_longer_it_takes(source, wait):
+    started = []
+
+    def rehearse():
+        started.append(time.perf_counter_ns() - arrived)
+        while time.perf_counter_ns() - arrived < started[-1] + 200_000:
+            pass
+        return b""
+
+    wait._rehearse = rehearse
+    for _ in range(20):
+        arrived = time.perf_counter_ns()
+        wait(arrived)
+    assert started[0] >= 1_000_000 - LEAD
+    assert min(started[10:]) < 1_000_000 - LEAD
+
+
+def test_rehearsals_that_take_too_long_are_left_out(wait, rehearsals):
+    wait._rehearse = lambda: rehearsals.append(0) or time.sleep(0.7e-3) or b""
+    for _ in range(4):
+        wait(time.perf_counter_ns())
+    assert len(rehearsals) == 1
+
+
 def test_nothing_to_anticipate_without_sockets_or_lead(source):
     def rehearse() -> bytes:
         return b""
