@@ -6,8 +6,9 @@
 - :mod:`.plan`: all that the program has to know, taken from the dialect, the conditioner and the law.
 - :mod:`.memory`: the memory that both share, declared once for both languages.
 - :mod:`.process`: the program as a process: started, watched, told to stop.
-- :mod:`.program`: the program's executable, compiled once and kept in the cache.
-- ``*.c``, ``*.h``: the program.
+- :mod:`.program`: what is compiled from the C files, once, and kept in the cache.
+- :mod:`.cycle`: the same C for the Python loop, one call per cycle.
+- ``*.c``, ``*.h``: the program, and that call.
 """
 
 from franka_rt.compiled_loop.loop import CompiledLoop
