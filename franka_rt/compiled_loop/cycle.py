@@ -53,14 +53,11 @@ def compiled_cycle(
         layout = None if law is None else LawLayout(law, motion.session.dialect)
         memory = SharedMemory(layout.sizes() if layout else {})
     except _NOT_TO_BE_HAD:
-        memory = None
-    if memory is None:
         yield None
         return
     try:
         memory.close_descriptor()
-        if law is not None:
-            assert layout is not None
+        if law is not None and layout is not None:
             layout.fill(memory)
             yield LawCycle(motion, law, conditioner, library, memory)
         else:

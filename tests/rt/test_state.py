@@ -192,6 +192,9 @@ def test_a_copy_is_writable_and_independent(state):
     again = pickle.loads(pickle.dumps(other))
     assert (again.q[0], again.O_T_EE[0, 3]) == (42.0, 43.0)
     assert other != state
+    assert other == again
+    other.q[0] = before
+    assert other != state
 
 
 def test_dictionary_and_text(arm, state):
