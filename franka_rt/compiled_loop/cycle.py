@@ -168,7 +168,11 @@ class TorqueCycle(CompiledCycle):
         output = self._callback(state, dt)
         if type(output) is not Torques:
             output = coerce(Torques, output, self._source)
-        _PUT_TORQUES(self._torques, 0, *output.values.tolist())
+        try:
+            _PUT_TORQUES(self._torques, 0, *output.values.tolist())
+        except (struct.error, TypeError):  # they were replaced after the command was made
+            output.validate()
+            raise
         if self._answer(self._place, state.datagram) < 0:
             refuse(self._conditioner, output.values, self._with_motion, state)
         return output.motion_finished
@@ -189,7 +193,7 @@ def _parts(dialect: ArmDialect, command: bytearray) -> tuple[np.ndarray, np.ndar
 
 def refuse(conditioner: Conditioner, torques: np.ndarray, with_motion: bool, state: RobotState) -> None:
     """Raise what the Python code raises for these torques (7,), of which it is known that something is not finite."""
-    for command in (JointVelocities(np.zeros(7)), Torques(torques)):
-        if isinstance(command, Torques) or with_motion:
-            conditioner.prepare(type(command))(command, state, False).validate()
+    commands = (JointVelocities(np.zeros(7)), Torques(torques)) if with_motion else (Torques(torques),)
+    for command in [conditioner.prepare(type(command))(command, state, False) for command in commands]:
+        command.validate()
     raise InvalidArgumentException("Commanding value is infinite or NaN.")

@@ -129,6 +129,19 @@ def test_the_same_commands_for_the_same_callback(arm):
     assert (np.abs(np.array(server.motions[2])["control"]["tau_J_d"]) > arm.maximum_torque).any()
 
 
+@pytest.mark.parametrize("values", [np.zeros(6), np.ones(1), np.zeros((7, 1)), np.zeros(())], ids=np.shape)
+@pytest.mark.parametrize("which", ["reference", "python"])
+def test_a_command_whose_values_were_replaced_is_not_spread_over_the_joints(server, robot, which, values):
+    def callback(state, dt):
+        command.values = values
+        return command
+
+    command = Torques(SEVEN)
+    with raises(InvalidArgumentException, "Invalid number of elements in tau_J."):
+        run_in(which, robot, callback, **RAW)
+    assert server.commands == []
+
+
 def callback_of(wanted):
     """Gives these torques, one after the other."""
     left = iter(wanted)
