@@ -49,7 +49,7 @@ def law_slots(kernel: Any) -> LawSlots:
     """The places of a kernel; InvalidArgumentException if it is no law: no torques, or memory of two kinds."""
     arguments, results = _arguments(kernel), _results(kernel)
     leaves = {name: places for name, (_, places) in arguments.items()}
-    fields = {name: places[0] for name, places in leaves.items() if _is_field(name)}
+    fields = {name: _one(kernel, name, places) for name, places in leaves.items() if _is_field(name)}
     dt = _number(kernel, kernel.inputs, leaves, _DT)
     if dt is not None and kernel.inputs[dt].word != np.float64:
         raise InvalidArgumentException(f"franka_rt: {kernel.name} takes dt as {kernel.inputs[dt].dtype}, not as float.")
@@ -81,9 +81,17 @@ def _number(kernel: Any, leaves: Sequence[Leaf], places: dict[str, list[int]], n
     found = places.get(name)
     if found is None:
         return None
-    if len(found) != 1 or leaves[found[0]].size != 1:
+    leaf = _one(kernel, name, found)
+    if leaves[leaf].size != 1:
         raise InvalidArgumentException(f"franka_rt: {name} of {kernel.name} has to be one number.")
-    return found[0]
+    return leaf
+
+
+def _one(kernel: Any, name: str, places: list[int]) -> int:
+    """The only leaf."""
+    if len(places) != 1:
+        raise InvalidArgumentException(f"franka_rt: {name} of {kernel.name} has to be one array.")
+    return places[0]
 
 
 def _is_field(name: str) -> bool:
