@@ -61,7 +61,11 @@ class Anticipation:
             return None
         if rest <= 0:
             return None
-        if select.select(self._descriptors, (), (), rest * 1e-9)[0]:
+        try:
+            early = select.select(self._descriptors, (), (), rest * 1e-9)[0]
+        except (OSError, ValueError):  # the socket was closed by another thread
+            return None
+        if early:
             return poll()
         start = clock()
         command = self._rehearse()

@@ -40,5 +40,6 @@ def inertia(ee: Part, load: Part, m_total: float, c_total: np.ndarray) -> np.nda
 
 
 def _cross_squared(c: np.ndarray) -> np.ndarray:
-    """[c]x [c]x = c c^T - |c|^2 1."""
-    return np.outer(c, c) - np.dot(c, c) * np.eye(3)
+    """[c]x [c]x = c c^T - |c|^2 1, not with np.dot, which rounds as the processor likes and not as law.h."""
+    x, y, z = c.tolist()
+    return np.outer(c, c) - (x * x + y * y + z * z) * np.eye(3)

@@ -51,12 +51,15 @@ class Command:
 
     def _convert(self, values: Any) -> np.ndarray:
         array = self._numbers(values)
-        if array.shape != (self.size,):
+        self._check_shape(array.shape)
+        return array
+
+    def _check_shape(self, shape: tuple[int, ...]) -> None:
+        if shape != (self.size,):
             raise InvalidArgumentException(
                 f"Invalid number of elements in {self.name}.",
-                f"{self.size} numbers are needed, the array has the shape {array.shape}.",
+                f"{self.size} numbers are needed, the array has the shape {shape}.",
             )
-        return array
 
     def _numbers(self, values: Any) -> np.ndarray:
         if type(values) is np.ndarray and values.dtype == _FLOAT64:
@@ -74,7 +77,8 @@ class Command:
         return self
 
     def validate(self) -> None:
-        """Raise InvalidArgumentException for values that must not be sent."""
+        """Raise InvalidArgumentException for values that must not be sent, also for others than it was made with."""
+        self._check_shape(self.values.shape)
         if not checks.finite(self.values.tolist()):
             raise InvalidArgumentException(_NOT_FINITE)
 

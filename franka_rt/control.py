@@ -27,7 +27,7 @@ from franka_rt.conditioning import Conditioner
 from franka_rt.control_loop import ControlLoop, Cycle
 from franka_rt.dialect import ControllerMode, GeneratorMode
 from franka_rt.errors import InvalidArgumentException
-from franka_rt.kernel_law import KernelLaw
+from franka_rt.kernel_law import KernelLaw, is_pure_law
 from franka_rt.loop_statistics import LoopStatistics
 from franka_rt.realtime import RealtimeConfig
 from franka_rt.scheduling import LoopScheduling
@@ -178,7 +178,7 @@ class RobotControl(ActiveMotions):
     def _compiled_loop(self, law: Callback, limit_rate: bool | None, cutoff_frequency: float, watchdog: float) -> None:
         from franka_rt.compiled_loop import CompiledLoop  # here, because most sessions do not need it
 
-        if not isinstance(law, KernelLaw):
+        if not is_pure_law(law):
             text = "franka_rt: a compiled loop runs a KernelLaw, not a Python function."
             raise InvalidArgumentException(text, "Compile the law with franka_jax.aot, or use compiled=False.")
         watchdog = checks.number("watchdog", watchdog, _SHORTEST_WATCHDOG)

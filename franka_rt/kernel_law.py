@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from franka_rt.law_slots import MEMORY, law_slots
 from franka_rt.state import RobotState
 from franka_rt.structure import flatten
 
-__all__ = ["KernelLaw", "urdf_hash"]
+__all__ = ["KernelLaw", "is_pure_law", "urdf_hash"]
 
 Leaves = dict[int, np.ndarray]
 """Input leaves of a kernel and their values."""
@@ -219,3 +219,8 @@ class KernelLaw:
 
     def __repr__(self) -> str:
         return f"<KernelLaw {self.kernel!r}>"
+
+
+def is_pure_law(callback: object) -> TypeGuard[KernelLaw]:
+    """Whether its kernel may be called in its place: a law, not a class of the user's that adds something in Python."""
+    return isinstance(callback, KernelLaw) and type(callback).__call__ is KernelLaw.__call__

@@ -7,9 +7,13 @@ others are parameters; ``memory`` is a parameter that the law writes itself. Res
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from franka_rt.buffers import Leaf
 from franka_rt.errors import InvalidArgumentException
 from franka_rt.state import RobotState
 from franka_rt.structure import Description
@@ -42,29 +46,52 @@ class LawSlots:
 
 
 def law_slots(kernel: Any) -> LawSlots:
-    """The places of a kernel; InvalidArgumentException if it is no law: no torques, or memory of two shapes."""
+    """The places of a kernel; InvalidArgumentException if it is no law: no torques, or memory of two kinds."""
     arguments, results = _arguments(kernel), _results(kernel)
-    fields = {name: leaves[0] for name, (_, leaves) in arguments.items() if _is_field(name)}
-    dt = arguments[_DT][1][0] if _DT in arguments else None
+    leaves = {name: places for name, (_, places) in arguments.items()}
+    fields = {name: _one(kernel, name, places) for name, places in leaves.items() if _is_field(name)}
+    dt = _number(kernel, kernel.inputs, leaves, _DT)
+    if dt is not None and kernel.inputs[dt].word != np.float64:
+        raise InvalidArgumentException(f"franka_rt: {kernel.name} takes dt as {kernel.inputs[dt].dtype}, not as float.")
     parameters = {name: slot for name, slot in arguments.items() if name != _DT and name not in fields}
-    finished = results[_FINISHED][0] if _FINISHED in results else None
+    finished = _number(kernel, kernel.outputs, results, _FINISHED)
     return LawSlots(fields, dt, parameters, _memory(kernel, parameters, results), _torques(kernel, results), finished)
 
 
 def _torques(kernel: Any, results: dict[str, list[int]]) -> int:
     found = results.get(_TAU, [])
-    if len(found) != 1 or kernel.outputs[found[0]].shape != (7,):
-        raise InvalidArgumentException(f"franka_rt: {kernel.name} has to give 7 torques, alone or as 'tau'.")
+    leaf = kernel.outputs[found[0]] if len(found) == 1 else None
+    if leaf is None or leaf.shape != (7,) or leaf.word != np.float64:
+        raise InvalidArgumentException(f"franka_rt: {kernel.name} has to give 7 torques as floats, alone or as 'tau'.")
     return found[0]
 
 
 def _memory(kernel: Any, parameters: dict[str, Any], results: dict[str, list[int]]) -> list[tuple[int, int]]:
     before = parameters[MEMORY][1] if MEMORY in parameters else []
     after = results.get(MEMORY, [])
-    if [kernel.inputs[i].shape for i in before] != [kernel.outputs[i].shape for i in after]:
+    taken, given = [kernel.inputs[i] for i in before], [kernel.outputs[i] for i in after]
+    if [(leaf.shape, leaf.word) for leaf in taken] != [(leaf.shape, leaf.word) for leaf in given]:
         text = f"franka_rt: the memory that {kernel.name} gives back differs from the one that it takes."
         raise InvalidArgumentException(text)
     return list(zip(before, after, strict=True))
+
+
+def _number(kernel: Any, leaves: Sequence[Leaf], places: dict[str, list[int]], name: str) -> int | None:
+    """The leaf of what has to be one number; None if it is not there."""
+    found = places.get(name)
+    if found is None:
+        return None
+    leaf = _one(kernel, name, found)
+    if leaves[leaf].size != 1:
+        raise InvalidArgumentException(f"franka_rt: {name} of {kernel.name} has to be one number.")
+    return leaf
+
+
+def _one(kernel: Any, name: str, places: list[int]) -> int:
+    """The only leaf."""
+    if len(places) != 1:
+        raise InvalidArgumentException(f"franka_rt: {name} of {kernel.name} has to be one array.")
+    return places[0]
 
 
 def _is_field(name: str) -> bool:

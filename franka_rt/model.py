@@ -75,14 +75,14 @@ class Model:
 
     def mass(self, q: Any, payload: Any = None) -> np.ndarray:
         """(7,7) mass matrix, kg m^2."""
-        if call := self._call_on("mass", q, None, payload):
+        if call := self._call_on("mass", q, ..., payload):
             return call.one(q)
         load = self._load_for(q, payload)
         return self.backend.mass(q.q if isinstance(q, RobotState) else q, load)
 
     def coriolis(self, q: Any, dq: Any = None, payload: Any = None) -> np.ndarray:
         """(7,) Coriolis and centrifugal torques, Nm: ``coriolis(state)`` or ``coriolis(q, dq, payload)``."""
-        if call := self._call_on("coriolis", q, None, payload):
+        if call := self._call_on("coriolis", q, ..., payload):
             return call.one(q)
         load = self._load_for(q, payload)
         return self.backend.coriolis(*((q.q, q.dq) if isinstance(q, RobotState) else (q, dq)), load)
@@ -93,7 +93,7 @@ class Model:
         ``gravity(state)`` uses the state's O_ddP_O as it is, with a warning if that is zero; otherwise
         ``gravity_earth`` (3,) m/s^2 in base axes, (0, 0, -9.81) if not given.
         """
-        if call := self._call_on("gravity", q, None, payload):
+        if call := self._call_on("gravity", q, ..., payload):
             _warn_if_weightless(q, gravity_earth)
             return call.one(q, gravity_earth)
         load = self._load_for(q, payload)
@@ -108,7 +108,7 @@ class Model:
         ``out``, an earlier result, is filled again there, so that nothing is allocated.
         """
         _warn_if_weightless(state, gravity_earth)
-        if call := self._call_on("evaluate", state, None):
+        if call := self._call_on("evaluate", state, ...):
             results = call.all(state, gravity_earth, out)
             return Quantities(*results) if out is None else out
         vector = state.O_ddP_O if gravity_earth is None else gravity_earth
@@ -125,13 +125,16 @@ class Model:
         )
 
     def _call_on(self, name: str, state: Any, frame: Any, *given: Any) -> StateCall | None:
-        """This thread's call for states; None if it is not one of a compiled backend on a state alone."""
+        """This thread's call for states; None if it is not one of a compiled backend on a state alone.
+
+        ``frame`` is ... for the calls that take none.
+        """
         if type(state) is not RobotState or self._kernel is None or any(x is not None for x in given):
             return None
         try:
             return self._local.calls[name, frame]
-        except (AttributeError, KeyError):
-            key = None if frame is None else frame_name(frame)
+        except (AttributeError, KeyError, TypeError):  # the first time, or not hashable and no frame
+            key = None if frame is ... else frame_name(frame)
             calls = self._local.__dict__.setdefault("calls", {})
             calls[name, frame] = call = StateCall(name, self._kernel(name, key), self._load_numbers)
             return call

@@ -73,7 +73,8 @@ def _flat(value: Any) -> np.ndarray:
 class ModelLibrary:
     """A loaded library, a backend for :class:`franka_rt.model.Model`. Results are fresh arrays in C order.
 
-    Raises ModelException with libfranka's sentence if the file is no loadable library or lacks a symbol.
+    Raises ModelException with libfranka's sentence if the file is no loadable library or lacks a symbol. Its calls
+    raise InvalidArgumentException for arrays of the wrong shape and numbers that are not finite.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -115,7 +116,7 @@ class ModelLibrary:
 
     def _of_frame(self, kind: str, size: int, frame: Any, q: Any, F_T_EE: Any, EE_T_K: Any) -> np.ndarray:
         index = FRAMES.index(frame_name(frame))
-        arguments = [] if index == 0 and kind != "O_T" else [q]
+        arguments = [] if index == 0 and kind != "O_T" else [checks.vector("q", q, 7)]
         if index >= 8:
             flange_to_frame = np.eye(4) if F_T_EE is None else checks.matrix("F_T_EE", F_T_EE, 4)
             if index == 9 and EE_T_K is not None:
@@ -138,22 +139,22 @@ class ModelLibrary:
     def mass(self, q: Any, payload: Any = None) -> np.ndarray:
         """(7,7) mass matrix, kg m^2."""
         m, c, I = _parts(payload)
-        return self._call("M_NE", 49, q, I, m, c).reshape(7, 7).T.copy()
+        return self._call("M_NE", 49, checks.vector("q", q, 7), I, m, c).reshape(7, 7).T.copy()
 
     def coriolis(self, q: Any, dq: Any, payload: Any = None) -> np.ndarray:
         """(7,) Coriolis and centrifugal torques, Nm."""
         m, c, I = _parts(payload)
-        return self._call("c_NE", 7, q, dq, I, m, c)
+        return self._call("c_NE", 7, checks.vector("q", q, 7), checks.vector("dq", dq, 7), I, m, c)
 
     def gravity(self, q: Any, payload: Any = None, gravity_earth: Any = (0.0, 0.0, -9.81)) -> np.ndarray:
         """(7,) torques that hold the arm against gravity, Nm."""
         m, c, _ = _parts(payload)
-        return self._call("g_NE", 7, q, gravity_earth, m, c)
+        return self._call("g_NE", 7, checks.vector("q", q, 7), checks.vector("gravity_earth", gravity_earth, 3), m, c)
 
 
 def _parts(payload: Any) -> tuple[ctypes.c_double, Any, Any]:
     m, c, I = _EMPTY if payload is None else (payload.m_total, payload.F_x_Ctotal, payload.I_total)
-    return ctypes.c_double(float(m)), c, I
+    return ctypes.c_double(float(m)), checks.vector("F_x_Ctotal", c, 3), checks.matrix("I_total", I, 3)
 
 
 def _write_private(path: Path, data: bytes) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from franka_rt import checks
 from franka_rt.field_copies import FieldCopies
 from franka_rt.state import RobotState
 
@@ -51,14 +52,17 @@ class StateCall:
         self._setup: bytes | None = None
 
     def run(self, state: RobotState, gravity: Any = None) -> None:
-        """Compute; ``gravity`` (3,) m/s^2 for the calls that take it, without it the state's."""
+        """Compute; ``gravity`` (3,) m/s^2 for the calls that take it, without it the state's.
+
+        InvalidArgumentException for a gravity that is not 3 finite numbers.
+        """
         self._fields(state)
         key = state.setup_bytes
         if key is None or key != self._setup:
             self._write_setup(state)
             self._setup = key
         if gravity is not None:
-            self._gravity[...] = gravity
+            self._gravity[...] = checks.vector("gravity_earth", gravity, 3)
         self._bound.run()
 
     def _write_setup(self, state: RobotState) -> None:

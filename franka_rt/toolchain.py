@@ -175,9 +175,9 @@ class Toolchain:
 
 def find_compiler(cpu: str = "native") -> Toolchain | None:
     """The C compiler of this machine, or None."""
-    chosen = os.environ.get("CC")
-    if chosen and shutil.which(shlex.split(chosen)[0]):
-        return Toolchain(tuple(shlex.split(chosen)), cpu)
+    chosen = shlex.split(os.environ.get("CC", ""))
+    if chosen and shutil.which(chosen[0]):
+        return Toolchain(tuple(chosen), cpu)
     for name in ("cc", "gcc", "clang"):
         if shutil.which(name):
             return Toolchain((name,), cpu)

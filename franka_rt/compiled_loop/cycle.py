@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from franka_rt.artefact import KernelException
 from franka_rt.buffers import pointers
 from franka_rt.callbacks import Callback, coerce, source_of
 from franka_rt.commands import JointVelocities, Torques
@@ -25,13 +24,15 @@ from franka_rt.compiled_loop.plan import LawLayout, fill_conditioning, fill_data
 from franka_rt.compiled_loop.program import cycle_library
 from franka_rt.conditioning import Conditioner
 from franka_rt.dialect import ArmDialect
-from franka_rt.errors import InvalidArgumentException, InvalidOperationException, RealtimeException
-from franka_rt.kernel_law import KernelLaw
+from franka_rt.errors import FrankaException, InvalidArgumentException
+from franka_rt.kernel_law import KernelLaw, is_pure_law
 from franka_rt.motion import MotionControl
 from franka_rt.state import RobotState
 
 __all__ = ["LawCycle", "TorqueCycle", "compiled_cycle", "refuse"]
 
+_NOT_TO_BE_HAD = (FrankaException, OSError, RuntimeError, ValueError)
+"""No compiler or one that fails, no place for its files, no home directory, no descriptor left, a law for Python."""
 _PUT_TORQUES = struct.Struct("=7d").pack_into
 
 
@@ -46,19 +47,19 @@ def compiled_cycle(
     motion: MotionControl, callback: Callback, conditioner: Conditioner
 ) -> Iterator[LawCycle | TorqueCycle | None]:
     """The cycle of a loop that commands torques alone, None where it cannot be had."""
+    law = callback if is_pure_law(callback) else None
     try:
         library = cycle_library()
-        layout = LawLayout(callback, motion.session.dialect) if isinstance(callback, KernelLaw) else None
-    except (RealtimeException, KernelException, InvalidArgumentException, InvalidOperationException):
+        layout = None if law is None else LawLayout(law, motion.session.dialect)
+        memory = SharedMemory(layout.sizes() if layout else {})
+    except _NOT_TO_BE_HAD:
         yield None
         return
-    memory = SharedMemory(layout.sizes() if layout else {})
     try:
         memory.close_descriptor()
-        if isinstance(callback, KernelLaw):
-            assert layout is not None
+        if law is not None and layout is not None:
             layout.fill(memory)
-            yield LawCycle(motion, callback, conditioner, library, memory)
+            yield LawCycle(motion, law, conditioner, library, memory)
         else:
             yield TorqueCycle(motion, callback, conditioner, library, memory)
     finally:
@@ -132,9 +133,10 @@ class LawCycle(CompiledCycle):
         law = self._law
         law.take()
         ended = self._run(self._place, state.datagram, dt)
+        stopping = law.stopping()
         if ended < 0:
             refuse(self._conditioner, law.torques, self._with_motion, state)
-        return law.stopping() or ended != 0
+        return stopping or ended != 0
 
     def rehearse(self, state: RobotState) -> bytes:
         """See :class:`franka_rt.control_loop.Cycle`."""
@@ -166,7 +168,11 @@ class TorqueCycle(CompiledCycle):
         output = self._callback(state, dt)
         if type(output) is not Torques:
             output = coerce(Torques, output, self._source)
-        _PUT_TORQUES(self._torques, 0, *output.values.tolist())
+        try:
+            _PUT_TORQUES(self._torques, 0, *output.values.tolist())
+        except (struct.error, TypeError):  # they were replaced after the command was made
+            output.validate()
+            raise
         if self._answer(self._place, state.datagram) < 0:
             refuse(self._conditioner, output.values, self._with_motion, state)
         return output.motion_finished
@@ -187,7 +193,7 @@ def _parts(dialect: ArmDialect, command: bytearray) -> tuple[np.ndarray, np.ndar
 
 def refuse(conditioner: Conditioner, torques: np.ndarray, with_motion: bool, state: RobotState) -> None:
     """Raise what the Python code raises for these torques (7,), of which it is known that something is not finite."""
-    for command in (JointVelocities(np.zeros(7)), Torques(torques)):
-        if isinstance(command, Torques) or with_motion:
-            conditioner.prepare(type(command))(command, state, False).validate()
+    commands = (JointVelocities(np.zeros(7)), Torques(torques)) if with_motion else (Torques(torques),)
+    for command in [conditioner.prepare(type(command))(command, state, False) for command in commands]:
+        command.validate()
     raise InvalidArgumentException("Commanding value is infinite or NaN.")

@@ -77,6 +77,14 @@ def test_a_datagram_that_does_not_come_is_given_up_after_the_lead(wait, rehearsa
     assert len(rehearsals) == 1
 
 
+def test_a_closed_socket_is_left_to_the_ordinary_call(source, wait, rehearsals):
+    source.own.close()
+    assert wait(time.perf_counter_ns()) is None
+    wait._descriptors = [-1]
+    assert wait(time.perf_counter_ns()) is None
+    assert rehearsals == []
+
+
 def test_after_a_slow_cycle_nothing_is_anticipated(source, wait, rehearsals):
     source.other.send(b"waits for the ordinary call")
     assert wait(time.perf_counter_ns() - 1_000_000 + LEAD // 2) is None

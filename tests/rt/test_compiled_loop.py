@@ -1,6 +1,7 @@
 """Kernel laws in the Python loop, with and without compiled cycles, and in the compiled one: all the same."""
 
 import contextlib
+import errno
 import itertools
 import os
 import signal
@@ -8,11 +9,13 @@ import socket
 import threading
 import time
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
 
 from franka_rt import KernelLaw, RealtimeConfig, Robot, RobotMode, Status, Torques, transport
+from franka_rt.compiled_loop.program import cycle_library
 from franka_rt.dialect import CommandName
 from franka_rt.errors import (
     ControlException,
@@ -21,6 +24,7 @@ from franka_rt.errors import (
     ProtocolException,
 )
 from franka_rt.sim import SimulatedRobot
+from franka_rt.toolchain import CompilerError
 from tests.reference import READY
 from tests.rt.expect import raises
 from tests.rt.laws import GAINS, LOOPS, RAW, SEVEN, Q, count_to, endless, kernel, run_in, torques
@@ -125,6 +129,19 @@ def test_the_same_commands_for_the_same_callback(arm):
     assert (np.abs(np.array(server.motions[2])["control"]["tau_J_d"]) > arm.maximum_torque).any()
 
 
+@pytest.mark.parametrize("values", [np.zeros(6), np.ones(1), np.zeros((7, 1)), np.zeros(())], ids=np.shape)
+@pytest.mark.parametrize("which", ["reference", "python"])
+def test_a_command_whose_values_were_replaced_is_not_spread_over_the_joints(server, robot, which, values):
+    def callback(state, dt):
+        command.values = values
+        return command
+
+    command = Torques(SEVEN)
+    with raises(InvalidArgumentException, "Invalid number of elements in tau_J."):
+        run_in(which, robot, callback, **RAW)
+    assert server.commands == []
+
+
 def callback_of(wanted):
     """Gives these torques, one after the other."""
     left = iter(wanted)
@@ -146,6 +163,46 @@ def end_with_the_script(server, law):
         advance(command)
 
     server.on_command = on_command
+
+
+class Halved(KernelLaw):
+    """A law with something of its own in Python."""
+
+    def __call__(self, state, dt):
+        command = Torques(0.5 * super().__call__(state, dt).values)
+        return command.finished() if self.bound.outputs[self.slots.finished] else command
+
+
+def test_a_law_with_something_in_python_is_not_cut_short(server, robot):
+    law = Halved(kernel("counting"), a=3.0, b=1.0, root=1.0, limit=3, memory={"count": 0.0, "q": SEVEN})
+    for which in ("reference", "python"):
+        law.set(memory={"count": 0.0, "q": SEVEN})
+        run_in(which, robot, law, **RAW)
+        assert set(torques(server)[:, 0]) == {1.0}
+    with raises(InvalidArgumentException, "a compiled loop runs a KernelLaw, not a Python function"):
+        robot.control_torques(law, compiled=True)
+
+
+OBSTACLES = {
+    "compiler": ("toolchain.Toolchain.run", CompilerError("failed")),
+    "directory": ("toolchain.tempfile.TemporaryDirectory", FileNotFoundError("no usable temporary directory")),
+    "home": ("cache.Path.home", RuntimeError("Could not determine home directory.")),
+    "descriptors": ("compiled_loop.memory.os.memfd_create", OSError(errno.EMFILE, "Too many open files")),
+}
+
+
+@pytest.mark.parametrize("obstacle", OBSTACLES)
+def test_whatever_stands_in_the_way_of_a_compiled_cycle(server, robot, obstacle, tmp_path, monkeypatch):
+    """The Python loop needs none of it."""
+    place, error = OBSTACLES[obstacle]
+    if obstacle != "descriptors":
+        cycle_library.cache_clear()
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+        monkeypatch.setenv("FRANKA_JAX_CACHE", "" if obstacle == "home" else str(tmp_path))
+    with mock.patch(f"franka_rt.{place}", side_effect=error) as stopped:
+        robot.control_torques(callback_of([SEVEN, SEVEN + 1.0]), **RAW)
+    assert stopped.called
+    assert torques(server)[:2, 0].tolist() == [0.0, 1.0]
 
 
 def test_the_largest_torque_is_the_description_s(arm, fr3_model, fer_model):
@@ -228,6 +285,14 @@ def test_not_finite_torques_are_not_sent(server, loop):
     assert np.isfinite(torques(server)).all()
     assert not server.commands[-1].finished
     assert server.asked().count(CommandName.STOP_MOVE) == 1
+    law.finish()
+    with raises(InvalidArgumentException, "Commanding value is infinite or NaN."):
+        loop(law)
+    law.set(root=1.0, limit=0)
+    law.set(memory={"count": -3.0, "q": SEVEN})
+    server.commands.clear()
+    loop(law)  # the wish was one for the motion that failed
+    assert [c.finished for c in server.commands].index(True) == 2
 
 
 def test_a_reflex(server, robot, loop):

@@ -145,6 +145,24 @@ def test_results_that_are_no_torques():
         KernelLaw(kernel, memory=SEVEN)
 
 
+IMPRECISE = {
+    "field": (lambda q: q["a"] + q["b"], ({"a": SEVEN, "b": SEVEN},), "q of lambda has to be one array"),
+    "torques": (lambda q: jnp.where(q > 0.0, 1, -1), (SEVEN,), "has to give 7 torques as floats"),
+    "dt": (lambda q, dt: q * dt, (SEVEN, 0), "takes dt as int64, not as float"),
+    "steps": (lambda q, dt: q * dt, (SEVEN, SEVEN), "dt of lambda has to be one number"),
+    "memory": (lambda q, memory: {"tau": q, "memory": memory + 0.5}, (SEVEN, 0), "the memory that lambda gives back"),
+    "end": (lambda q: {"tau": q, "finished": q > 0.0}, (SEVEN,), "finished of lambda has to be one number"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", IMPRECISE)
+def test_whole_numbers_are_not_read_as_real_ones(case):
+    """What is one word for numpy is other bits for the loops in C: nothing is guessed."""
+    function, arguments, complaint = IMPRECISE[case]
+    with raises(InvalidArgumentException, complaint):
+        KernelLaw(aot.compile_function(function, *arguments))
+
+
 def test_other_arms_refuse_it(arm, server, robot, springs):
     other = {"fer": "fr3", "fr3": "fer"}[arm.robot]
     with raises(InvalidArgumentException, f"made for the {other}, not for the {arm.robot}"):

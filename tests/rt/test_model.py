@@ -171,10 +171,30 @@ def test_results_are_writable_and_independent(case):
         np.testing.assert_array_equal(second, call())
 
 
-@pytest.mark.parametrize("frame", ["joint8", "hand", "EE", 10, -1, None])
+@pytest.mark.parametrize("frame", ["joint8", "hand", "EE", 10, -1, None, ["joint1"]], ids=str)
 def test_unknown_frames_are_refused(case, frame):
-    with raises(InvalidArgumentException, "Invalid frame given.", "joint1, joint2", "stiffness"):
-        case.model.pose(frame, np.zeros(7))
+    for q in (np.zeros(7), RobotState(V5, StateWriter(V5).datagram())):
+        with raises(InvalidArgumentException, "Invalid frame given.", "joint1, joint2", "stiffness"):
+            case.model.pose(frame, q)
+
+
+@pytest.mark.parametrize("gravity", [-9.81, [-9.81], (0.0, -9.81)], ids=str)
+def test_gravity_is_three_numbers(case, gravity):
+    """In all forms: one number would not be a vector, but its like in every direction."""
+    state = RobotState(V5, StateWriter(V5).datagram())
+    for q in (state, state.q):
+        with raises(ValueError, "gravity_earth"):
+            case.model.gravity(q, gravity_earth=gravity)
+
+
+def test_the_wrong_number_of_joints(case):
+    """No backend reads beyond what it was given."""
+    short, q = np.zeros(6), np.zeros(7)
+    model = case.model
+    calls = (model.mass, model.gravity, lambda x: model.pose("joint5", x), lambda x: model.coriolis(x, q))
+    for call in (*calls, lambda x: model.coriolis(q, x), lambda x: model.zero_jacobian("joint5", x)):
+        with raises(ValueError, "q has shape (6,)" if case.backend != "library" else "q needs 7 numbers"):
+            call(short)
 
 
 def test_frames_of_franka_jax_are_understood(case):

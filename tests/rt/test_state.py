@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
+from franka_rt import combined_load
 from franka_rt.dialect import ControllerMode, GeneratorMode, RobotMode, unpack
 from franka_rt.errors import InvalidArgumentException, ProtocolException
 from franka_rt.gripper_dialect import DeviceStatus
@@ -95,6 +96,15 @@ def test_derived_load_matches_the_reference_implementation():
     flat = (0.0149382113821138, 0.0011869918699187, -0.00035609756097561, 0.0011869918699187, 0.0286869918699187)
     flat += (0.0035609756097561, -0.00035609756097561, 0.0035609756097561, 0.313688617886179)
     np.testing.assert_allclose(state.I_total.T.ravel(), flat, rtol=1e-12)
+
+
+def test_derived_inertia_is_added_in_the_order_of_the_loops_in_c():
+    """To the last bit, which np.dot is not."""
+    none, still = (0.0, np.zeros(3), np.zeros((3, 3))), np.zeros(3)
+    for c in np.random.default_rng(0).normal(size=(200, 3)):
+        x, y, z = c.tolist()
+        inertia = combined_load.inertia((1.0, c, np.zeros((3, 3))), none, 1.0, still)
+        assert inertia[1, 1] == (x * x + y * y + z * z) - y * y
 
 
 def test_derived_mass_is_added_in_single_precision_on_v10():
@@ -191,6 +201,9 @@ def test_a_copy_is_writable_and_independent(state):
     assert (state.q[0], other.q[0], other.O_T_EE[0, 3]) == (before, 42.0, 43.0)
     again = pickle.loads(pickle.dumps(other))
     assert (again.q[0], again.O_T_EE[0, 3]) == (42.0, 43.0)
+    assert other != state
+    assert other == again
+    other.q[0] = before
     assert other != state
 
 
