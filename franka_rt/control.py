@@ -184,7 +184,7 @@ class RobotControl(ActiveMotions):
         watchdog = checks.number("watchdog", watchdog, _SHORTEST_WATCHDOG)
         conditioner = Conditioner(self.dialect, limit_rate, cutoff_frequency, clamp=True)
         enforce = self.realtime_config is RealtimeConfig.ENFORCE
-        with self._exclusive():
+        with law.running(), self._exclusive():
             loop = CompiledLoop(self._motion, law, conditioner, self.scheduling, enforce, watchdog)
             self.loop_statistics = loop.statistics
             loop.run()
@@ -222,7 +222,8 @@ class RobotControl(ActiveMotions):
         envelope = self._joint_velocity_envelope
         clamp = isinstance(torque_callback, KernelLaw)
         conditioner = Conditioner(self.dialect, limit_rate, cutoff_frequency, envelope, clamp)
-        with self._exclusive():
+        law = torque_callback.running() if isinstance(torque_callback, KernelLaw) else contextlib.nullcontext()
+        with law, self._exclusive():
             scheduled = self.scheduling.applied(self.realtime_config is RealtimeConfig.ENFORCE)
             with self._cycle(kind, callback, torque_callback, conditioner) as cycle:
                 loop = ControlLoop(self._motion, generator, controller, cycle, scheduled, self.scheduling.anticipation)

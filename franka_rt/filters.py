@@ -50,7 +50,7 @@ def low_pass(values: Sequence[float], last: Sequence[float], gain: float) -> lis
     """Filter n numbers towards ``values``, coming from the ``last`` n; InvalidArgumentException unless all finite."""
     _check_finite(_NAME, values, last)
     keep = 1.0 - gain
-    return [gain * x + keep * y for x, y in zip(values, last)]  # noqa: B905 - strict is slow
+    return [gain * x + keep * y for x, y in zip(values, last, strict=True)]
 
 
 def low_pass_pose(pose: Sequence[float], last: Sequence[float], gain: float) -> list[float]:

@@ -18,8 +18,10 @@ others are parameters. The results are the torques alone, or a dictionary with `
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import threading
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
@@ -95,6 +97,7 @@ class KernelLaw:
         self._changing = threading.Lock()  # among those who set; no loop ever takes it
         self._wanted = self._taken = Values({}, {}, 0)
         self._listener: Listener | None = None
+        self._running = threading.Lock()
         self.set(**parameters)
         self._check_complete(parameters)
 
@@ -155,6 +158,18 @@ class KernelLaw:
             self._stop = True
             if self._listener is not None:
                 self._listener.finish()
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """One motion; InvalidOperationException while another one runs with this law, whose memory is one arm's."""
+        if not self._running.acquire(blocking=False):
+            raise InvalidOperationException(
+                "franka_rt: this law already runs in another loop.", "Make one for each arm."
+            )
+        try:
+            yield
+        finally:
+            self._running.release()
 
     # -- what a loop outside this interpreter needs ------------------------------------------------------------------
 

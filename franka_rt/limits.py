@@ -60,7 +60,7 @@ def _check_finite(name: str, values: Floats) -> None:
 def clamp_torques(tau: Floats, maximum: Floats) -> list[float]:
     """(7,) Nm, none beyond the largest torque of its joint."""
     _check_finite("Commanding value", tau)
-    return [m if x > m else -m if x < -m else x for x, m in zip(tau, maximum)]  # noqa: B905 - strict is slow
+    return [m if x > m else -m if x < -m else x for x, m in zip(tau, maximum, strict=True)]
 
 
 def limit_torques(tau: Floats, tau_last: Floats, limits: RateLimits) -> list[float]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from franka_rt.errors import InvalidArgumentException, InvalidOperationException
 from franka_rt.frames import FRAMES, frame_name
-from franka_rt.model_backend import GRAVITY_EARTH, ModelBackend, Payload, Quantities
+from franka_rt.model_backend import GRAVITY_EARTH, JaxBackend, ModelBackend, Payload, Quantities
 from franka_rt.state import RobotState
 from franka_rt.state_call import StateCall
 from franka_rt.velocity_envelope import robot_name
@@ -32,6 +32,12 @@ if TYPE_CHECKING:
 __all__ = ["FRAMES", "JaxBackend", "Model", "ModelBackend", "Payload", "Quantities", "load_model"]
 
 _MOBILE = "tmr"
+_END_EFFECTOR = "end_effector"
+_READY = (
+    *((name, _END_EFFECTOR) for name in ("pose", "zero_jacobian", "body_jacobian")),
+    *((name, None) for name in ("mass", "coriolis", "gravity")),
+)
+"""(call, frame) of the kernels that a robot's model comes with, so that no control loop waits for a compiler."""
 
 
 class Model:
@@ -117,8 +123,8 @@ class Model:
         if together is not None:
             return together(q, state.dq, self._payload(state), F_T_EE, EE_T_K, vector, out=out)
         return Quantities(
-            self.pose("end_effector", state),
-            self.zero_jacobian("end_effector", state),
+            self.pose(_END_EFFECTOR, state),
+            self.zero_jacobian(_END_EFFECTOR, state),
             self.mass(state),
             self.coriolis(state),
             self.gravity(state, gravity_earth=vector),
@@ -177,51 +183,6 @@ def _warn_if_weightless(state: RobotState, gravity_earth: Any) -> None:
         warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
-class JaxBackend:
-    """A ``franka_jax.Model`` behind numpy arrays, each call compiled by XLA when it is first used."""
-
-    def __init__(self, model: Any) -> None:
-        import jax
-
-        self.model = model
-        self._jax = jax
-
-    def _call(self, name: str, *arguments: Any) -> np.ndarray:
-        with self._jax.enable_x64(True):
-            return np.array(getattr(self.model, name)(*arguments))
-
-    def pose(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
-        """See :class:`ModelBackend`."""
-        return self._call("pose", frame, q, F_T_EE, EE_T_K)
-
-    def body_jacobian(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
-        """See :class:`ModelBackend`."""
-        return self._call("body_jacobian", frame, q, F_T_EE, EE_T_K)
-
-    def zero_jacobian(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
-        """See :class:`ModelBackend`."""
-        return self._call("zero_jacobian", frame, q, F_T_EE, EE_T_K)
-
-    def mass(self, q: Any, payload: Any = None) -> np.ndarray:
-        """See :class:`ModelBackend`."""
-        return self._call("mass", q, self._payload(payload))
-
-    def coriolis(self, q: Any, dq: Any, payload: Any = None) -> np.ndarray:
-        """See :class:`ModelBackend`."""
-        return self._call("coriolis", q, dq, self._payload(payload))
-
-    def gravity(self, q: Any, payload: Any = None, gravity_earth: Any = GRAVITY_EARTH) -> np.ndarray:
-        """See :class:`ModelBackend`."""
-        return self._call("gravity", q, self._payload(payload), np.asarray(gravity_earth, dtype=np.float64))
-
-    @staticmethod
-    def _payload(payload: Any) -> Any:
-        from franka_jax import Payload as JaxPayload
-
-        none = payload is None
-        return JaxPayload.none() if none else JaxPayload(payload.m_total, payload.F_x_Ctotal, payload.I_total)
-
-
 def jax_model(robot: RobotModels) -> Any:
     """The ``franka_jax.Model`` of a connected arm: from its URDF where it serves one, else this project's own FER.
 
@@ -245,7 +206,11 @@ def jax_model(robot: RobotModels) -> Any:
 
 
 def load_model(robot: RobotModels, backend: str = "compiled") -> Model:
-    """The model of a connected arm on "compiled" kernels or pure "jax"; takes up to seconds, not for a control loop."""
+    """The model of a connected arm on "compiled" kernels or pure "jax"; takes up to seconds, not for a control loop.
+
+    Kernels of the dynamics and of the end effector frame are ready afterwards. Those of other frames are compiled when
+    they are first called, those of "jax" all: call them once before a motion.
+    """
     if backend not in ("compiled", "jax"):
         raise InvalidArgumentException(f'franka_rt: there is no backend {backend!r}; it is "compiled" or "jax".')
     model = jax_model(robot)
@@ -253,4 +218,7 @@ def load_model(robot: RobotModels, backend: str = "compiled") -> Model:
         return Model(JaxBackend(model), robot.dialect.robot)
     from franka_jax import compile_model
 
-    return Model(compile_model(model), robot.dialect.robot)
+    compiled = compile_model(model)
+    for name, frame in _READY:
+        compiled.kernel(name, frame)
+    return Model(compiled, robot.dialect.robot)

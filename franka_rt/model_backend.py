@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-__all__ = ["GRAVITY_EARTH", "ModelBackend", "Payload", "Quantities"]
+__all__ = ["GRAVITY_EARTH", "JaxBackend", "ModelBackend", "Payload", "Quantities"]
 
 GRAVITY_EARTH = (0.0, 0.0, -9.81)
 """Gravity vector in base axes, m/s^2, when no state and no vector is given."""
@@ -58,3 +58,48 @@ class ModelBackend(Protocol):
     def gravity(self, q: Any, payload: Any = None, gravity_earth: Any = GRAVITY_EARTH) -> np.ndarray:
         """(7,) Nm."""
         ...
+
+
+class JaxBackend:
+    """A ``franka_jax.Model`` behind numpy arrays, each call compiled by XLA when it is first used."""
+
+    def __init__(self, model: Any) -> None:
+        import jax
+
+        self.model = model
+        self._jax = jax
+
+    def _call(self, name: str, *arguments: Any) -> np.ndarray:
+        with self._jax.enable_x64(True):
+            return np.array(getattr(self.model, name)(*arguments))
+
+    def pose(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
+        """See :class:`ModelBackend`."""
+        return self._call("pose", frame, q, F_T_EE, EE_T_K)
+
+    def body_jacobian(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
+        """See :class:`ModelBackend`."""
+        return self._call("body_jacobian", frame, q, F_T_EE, EE_T_K)
+
+    def zero_jacobian(self, frame: Any, q: Any, F_T_EE: Any = None, EE_T_K: Any = None) -> np.ndarray:
+        """See :class:`ModelBackend`."""
+        return self._call("zero_jacobian", frame, q, F_T_EE, EE_T_K)
+
+    def mass(self, q: Any, payload: Any = None) -> np.ndarray:
+        """See :class:`ModelBackend`."""
+        return self._call("mass", q, self._payload(payload))
+
+    def coriolis(self, q: Any, dq: Any, payload: Any = None) -> np.ndarray:
+        """See :class:`ModelBackend`."""
+        return self._call("coriolis", q, dq, self._payload(payload))
+
+    def gravity(self, q: Any, payload: Any = None, gravity_earth: Any = GRAVITY_EARTH) -> np.ndarray:
+        """See :class:`ModelBackend`."""
+        return self._call("gravity", q, self._payload(payload), np.asarray(gravity_earth, dtype=np.float64))
+
+    @staticmethod
+    def _payload(payload: Any) -> Any:
+        from franka_jax import Payload as JaxPayload
+
+        none = payload is None
+        return JaxPayload.none() if none else JaxPayload(payload.m_total, payload.F_x_Ctotal, payload.I_total)

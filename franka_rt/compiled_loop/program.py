@@ -22,8 +22,8 @@ from franka_rt.toolchain import CompilerError, Toolchain, find_compiler, process
 __all__ = ["FLAGS", "MAIN", "cycle_library", "executable", "sources"]
 
 MAIN, _CYCLE = "loop.c", "cycle.c"
-FLAGS = ("-std=gnu11", "-O2", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing")
-"""No fused products: commands are the Python loop's to the last bit."""
+FLAGS = ("-std=gnu11", "-O2", "-fno-fast-math", "-ffp-contract=off", "-fno-math-errno", "-fno-strict-aliasing")
+"""No fused products: commands are the Python loop's to the last bit; and numbers that are not finite are seen."""
 _SHARED = ("-shared", "-fPIC", "-fvisibility=hidden")
 LIBRARIES = ("-ldl", "-lm")
 _HERE = "franka_rt.compiled_loop"

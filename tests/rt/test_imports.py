@@ -11,7 +11,7 @@ ROOT = Path(__file__).parent.parent.parent
 CLIENT = sorted((ROOT / "franka_rt").rglob("*.py"))
 SANS_IO = ("machine", "events", "dialect", "connection", "layouts", "v5", "v10", "state", "requests", "commands")
 HEAVY = {"jax", "jaxlib", "equinox", "scipy", "matplotlib", "optax", "franka_jax"}
-MAY_USE_JAX = {"model.py", "sim", "demo", "compiled_impedance.py"}
+MAY_USE_JAX = {"model.py", "model_backend.py", "sim", "demo", "compiled_impedance.py"}
 MAY_DRAW = {"command_communication_test.py"}
 
 

@@ -7,7 +7,7 @@ import pytest
 from franka_jax import Payload, aot
 from franka_rt import KernelLaw
 from franka_rt.dialect import CommandName
-from franka_rt.errors import InvalidArgumentException
+from franka_rt.errors import InvalidArgumentException, InvalidOperationException
 from tests.rt.expect import raises
 from tests.rt.scripted import URDF
 
@@ -183,3 +183,12 @@ def test_not_finite_torques_are_not_sent(server, robot):
         robot.control_torques(law, **RAW)
     assert server.commands == []
     assert repr(law).startswith("<KernelLaw <kernel ")
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_law_runs_in_one_loop_at_a_time(robot, counter, compiled):
+    """Its memory is that of one arm."""
+    law = KernelLaw(counter, memory={"count": 0.0, "q": SEVEN}, limit=3.0)
+    with law.running(), raises(InvalidOperationException, "already runs in another loop"):
+        robot.control_torques(law, compiled=compiled)
+    robot.control_torques(law, compiled=compiled, **RAW)
