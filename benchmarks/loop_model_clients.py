@@ -43,6 +43,18 @@ def impedance(quantities: Any, q: Any, dq: Any, S: Any, s: Any, q_nullspace: Any
     return c + J.T.dot(wrench) + M.dot(stiffness * (q_nullspace - q) - damping * dq) + share * g
 
 
+def _in_place(model: Any) -> Callable[[Any], Any]:
+    """``model.evaluate``, always into the same arrays."""
+    results = []
+
+    def evaluate(state: Any) -> Any:
+        if not results:
+            results.append(model.evaluate(state))
+        return model.evaluate(state, out=results[0])
+
+    return evaluate
+
+
 def law(model: Any, target: np.ndarray, posture: np.ndarray, together: bool) -> Callable[[Any], np.ndarray]:
     """State -> torques, with one call of the model or with five."""
     frame = "end_effector"
@@ -52,7 +64,7 @@ def law(model: Any, target: np.ndarray, posture: np.ndarray, together: bool) -> 
         kinematics = model.pose(frame, state), model.zero_jacobian(frame, state)
         return (*kinematics, model.mass(state), model.coriolis(state), model.gravity(state))
 
-    quantities = model.evaluate if together else five
+    quantities = _in_place(model) if together else five
     return lambda state: impedance(quantities(state), state.q, state.dq, S, s, posture, NULLSPACE)
 
 
@@ -77,8 +89,10 @@ def kernel(model: Any, posture: np.ndarray) -> Any:
 def joint_law(model: Any) -> Callable[[Any], np.ndarray]:
     """State -> torques of K (q_goal - q) - D dq + c, with all five quantities at hand."""
 
+    evaluate = _in_place(model)
+
     def torques(state: Any) -> np.ndarray:
-        quantities = model.evaluate(state)
+        quantities = evaluate(state)
         return loop_law.STIFFNESS * (GOAL - state.q) - loop_law.DAMPING * state.dq + quantities.coriolis
 
     return torques

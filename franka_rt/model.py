@@ -23,7 +23,7 @@ from franka_rt.errors import InvalidArgumentException, InvalidOperationException
 from franka_rt.frames import FRAMES, frame_name
 from franka_rt.model_backend import GRAVITY_EARTH, JaxBackend, ModelBackend, Payload, Quantities
 from franka_rt.state import RobotState
-from franka_rt.state_call import StateCall
+from franka_rt.state_call import StateCall, write_into
 from franka_rt.velocity_envelope import robot_name
 
 if TYPE_CHECKING:
@@ -122,13 +122,14 @@ class Model:
         together: Any = getattr(self.backend, "evaluate", None)
         if together is not None:
             return together(q, state.dq, self._payload(state), F_T_EE, EE_T_K, vector, out=out)
-        return Quantities(
+        results = Quantities(
             self.pose(_END_EFFECTOR, state),
             self.zero_jacobian(_END_EFFECTOR, state),
             self.mass(state),
             self.coriolis(state),
             self.gravity(state, gravity_earth=vector),
         )
+        return results if out is None else write_into(out, results)
 
     def _call_on(self, name: str, state: Any, frame: Any, *given: Any) -> StateCall | None:
         """This thread's call for states; None if it is not one of a compiled backend on a state alone.

@@ -140,6 +140,24 @@ def test_evaluate_is_all_calls_at_once(case):
         np.testing.assert_allclose(getattr(again, name), value, **CLOSE)
 
 
+def test_evaluate_fills_what_it_is_given(case):
+    """Again and again, whatever arrays they are, also those of two callers in turn."""
+    states = [state_of(V5, case.reference, i, i) for i in range(3)]
+    results = [case.model.evaluate(state) for state in states]
+    shapes = [array.shape for array in results[0]]
+    mine = case.model.evaluate(states[0])
+    rows = mine._replace(zero_jacobian=np.zeros((7, 6)).T)
+    narrow = [np.zeros(shape, np.float32) for shape in shapes]
+    kinds = {"an earlier result": mine, "one turned around": rows, "a list": [np.zeros(s) for s in shapes]}
+    for state, expected in [*zip(states, results, strict=True)] * 2:
+        for kind, out in kinds.items():
+            assert case.model.evaluate(state, out=out) is out
+            for got, wanted in zip(out, expected, strict=True):
+                np.testing.assert_array_equal(got, wanted, err_msg=kind)
+        for got, wanted in zip(case.model.evaluate(state, out=narrow), expected, strict=True):
+            np.testing.assert_array_equal(got, wanted.astype(np.float32))
+
+
 def test_a_changed_copy_of_a_state_counts(case):
     state = state_of(V5, case.reference, 0, 1)
     before = case.model.gravity(state)
