@@ -101,9 +101,12 @@ def test_a_rehearsal_begins_earlier_the_longer_it_takes(source, wait):
         return b""
 
     wait._rehearse = rehearse
-    for _ in range(20):
+    for _ in range(500):
+        wait._pause = 0  # a busy machine is no reason here
         arrived = time.perf_counter_ns()
         wait(arrived)
+        if len(started) == 20:
+            break
     assert started[0] >= 1_000_000 - LEAD
     assert min(started[10:]) < 1_000_000 - LEAD
 
