@@ -20,14 +20,9 @@ from franka_rt.errors import InvalidArgumentException
 from franka_rt.motion import MotionControl
 from franka_rt.state import RobotState
 
-__all__ = ["Callback", "Callbacks", "Stage", "coerce", "source_of"]
+__all__ = ["Callback", "Callbacks", "Source", "Stage", "coerce"]
 
 Callback = Callable[[RobotState, float], Any]
-
-
-def source_of(callback: Callback) -> str:
-    """What messages call it."""
-    return f"the callback {getattr(callback, '__qualname__', None) or type(callback).__name__}"
 
 
 def coerce(kind: type[Command], output: Any, source: str) -> Any:
@@ -56,31 +51,45 @@ def _describe(output: Any) -> str:
     return f"of shape {shape}" if shape else reprlib.repr(output)
 
 
-class Stage:
-    """A callback, what its output becomes, and the last command it led to."""
+class Source:
+    """A callback whose outputs are commands of one kind."""
 
-    def __init__(self, kind: type[Command], callback: Callback, conditioner: Conditioner) -> None:
-        self.kind = kind
-        self._callback = callback
-        self._condition = conditioner.prepare(kind)
-        self._source = source_of(callback)
-        self._first = True
+    def __init__(self, kind: type[Command], callback: Callback) -> None:
+        self._kind, self._callback = kind, callback
+        self._name = f"the callback {getattr(callback, '__qualname__', None) or type(callback).__name__}"
         self._rehearse = getattr(callback, "rehearse", None)
-        self.command: Any = None
 
-    def __call__(self, state: RobotState, dt: float) -> bool:
-        """Call the callback; whether it ends the motion."""
+    def __call__(self, state: RobotState, dt: float) -> Any:
+        """Its command for the state."""
         output = self._callback(state, dt)
-        if type(output) is not self.kind:
-            output = coerce(self.kind, output, self._source)
-        self.command = self._condition(output, state, self._first)
-        self._first = False
-        return output.motion_finished
+        return output if type(output) is self._kind else coerce(self._kind, output, self._name)
 
     def rehearse(self, state: RobotState) -> None:
         """The same without effect, as far as that can be: a callback of which we know nothing is not called."""
         if self._rehearse is not None:
             self._rehearse(state)
+
+
+class Stage:
+    """A callback, what its output becomes, and the last command it led to."""
+
+    def __init__(self, kind: type[Command], callback: Callback, conditioner: Conditioner) -> None:
+        self.kind = kind
+        self._source = Source(kind, callback)
+        self._condition = conditioner.prepare(kind)
+        self._first = True
+        self.command: Any = None
+
+    def __call__(self, state: RobotState, dt: float) -> bool:
+        """Call the callback; whether it ends the motion."""
+        output = self._source(state, dt)
+        self.command = self._condition(output, state, self._first)
+        self._first = False
+        return output.motion_finished
+
+    def rehearse(self, state: RobotState) -> None:
+        """The same without effect."""
+        self._source.rehearse(state)
         self._condition(self.command, state, False)
 
     def last(self, state: RobotState) -> Any:

@@ -184,7 +184,7 @@ class RobotControl(ActiveMotions):
         watchdog = checks.number("watchdog", watchdog, _SHORTEST_WATCHDOG)
         conditioner = Conditioner(self.dialect, limit_rate, cutoff_frequency, clamp=True)
         enforce = self.realtime_config is RealtimeConfig.ENFORCE
-        with law.running(), self._exclusive():
+        with self._exclusive():
             loop = CompiledLoop(self._motion, law, conditioner, self.scheduling, enforce, watchdog)
             self.loop_statistics = loop.statistics
             loop.run()

@@ -162,25 +162,26 @@ class KernelLaw:
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
         """One motion; InvalidOperationException while another one runs with this law, whose memory is one arm's."""
-        if not self._running.acquire(blocking=False):
-            raise InvalidOperationException(
-                "franka_rt: this law already runs in another loop.", "Make one for each arm."
-            )
+        self._claim()
         try:
             yield
         finally:
             self._running.release()
+
+    def _claim(self) -> None:
+        if not self._running.acquire(blocking=False):
+            text = "franka_rt: this law already runs in another loop."
+            raise InvalidOperationException(text, "Make one for each arm.")
 
     # -- what a loop outside this interpreter needs ------------------------------------------------------------------
 
     def lend(self, listener: Listener) -> tuple[list[np.ndarray], int, bool]:
         """Hand the law to a loop elsewhere: (values of all inputs, how often memory was set, whether to end at once).
 
-        InvalidOperationException if it is lent already.
+        InvalidOperationException if it is lent or runs already.
         """
+        self._claim()
         with self._changing:
-            if self._listener is not None:
-                raise InvalidOperationException("franka_rt: this law already runs in another loop.")
             self.take()
             self._listener = listener
             return [array.copy() for array in self.bound.inputs], self._taken.memory_set, self._stop
@@ -193,6 +194,7 @@ class KernelLaw:
             self._stop = stop
             for (before, _), value in zip(self._memory, memory or (), strict=memory is not None):
                 before[...] = value
+        self._running.release()
 
     def check_robot(self, robot: str, urdf: str) -> None:
         """InvalidArgumentException if this law was made for another arm."""

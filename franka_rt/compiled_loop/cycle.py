@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from franka_rt.buffers import pointers
-from franka_rt.callbacks import Callback, coerce, source_of
+from franka_rt.callbacks import Callback, Source
 from franka_rt.commands import JointVelocities, Torques
 from franka_rt.compiled_loop.memory import SharedMemory
 from franka_rt.compiled_loop.plan import LawLayout, fill_conditioning, fill_datagrams
@@ -155,8 +155,7 @@ class TorqueCycle(CompiledCycle):
         library: ctypes.PyDLL,
         memory: SharedMemory,
     ) -> None:
-        self._callback, self._source = callback, source_of(callback)
-        self._rehearse = getattr(callback, "rehearse", None)
+        self._source = Source(Torques, callback)
         self._torques = bytearray(7 * 8)
         memory.plan["tau"] = 0
         super().__init__(
@@ -165,9 +164,7 @@ class TorqueCycle(CompiledCycle):
 
     def call(self, state: RobotState, dt: float) -> bool:
         """See :class:`franka_rt.control_loop.Cycle`."""
-        output = self._callback(state, dt)
-        if type(output) is not Torques:
-            output = coerce(Torques, output, self._source)
+        output = self._source(state, dt)
         try:
             _PUT_TORQUES(self._torques, 0, *output.values.tolist())
         except (struct.error, TypeError):  # they were replaced after the command was made
@@ -179,8 +176,7 @@ class TorqueCycle(CompiledCycle):
 
     def rehearse(self, state: RobotState) -> bytes:
         """See :class:`franka_rt.control_loop.Cycle`."""
-        if self._rehearse is not None:
-            self._rehearse(state)
+        self._source.rehearse(state)
         self._answer(self._place, state.datagram)
         return self._rehearsed()
 
