@@ -14,6 +14,12 @@ REFLEX = {"robot_mode": RobotMode.REFLEX, "reflex_reason": {"joint_reflex"}}
 LOST = {"robot_mode": RobotMode.REFLEX, "reflex_reason": {"communication_constraints_violation"}}
 
 
-def forever(output):
-    """A callback that never ends."""
-    return lambda state, dt: output
+def forever(output, cycles=20_000):
+    """A callback that does not end by itself; a motion that nothing else ends fails its test after these cycles."""
+    left = iter(range(cycles))
+
+    def callback(state, dt):
+        assert next(left, None) is not None, f"nothing has ended the motion in {cycles} cycles"
+        return output
+
+    return callback
